@@ -1,0 +1,1 @@
+"""The methods of Table 2 that ConfGCN is compared with: one file each, none importing another."""

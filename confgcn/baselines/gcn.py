@@ -1,0 +1,57 @@
+"""Kipf-GCN: every neighbour counts by the degrees alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.ops import aggregate, dropout, normalise
+from confgcn.ranges import Count, DropoutRate, NonNegative
+from confgcn.sparse import SparseMatrix
+
+
+class GCN(AbstractMethod):
+    r"""Kipf, Welling: Semi-supervised classification with graph convolutional networks, ICLR 2017.
+
+    .. math:: H^{k+1} = f\left(\tilde{D}^{-1/2} (A + I) \tilde{D}^{-1/2} H^k W^k\right)
+
+    ReLU between layers, no biases, dropout on every layer's input, weight decay on the first layer only.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        hidden_dim: Count = 16,
+        num_layers: Count = 2,
+        dropout: DropoutRate = 0.5,
+        weight_decay: NonNegative = 5e-4,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), shape.num_classes]
+        self.weights = nn.ParameterList(
+            nn.init.xavier_uniform_(torch.empty(before, after))
+            for before, after in zip(widths, widths[1:], strict=False)
+        )
+
+    def forward(self, graph: Graph) -> Prediction:
+        ones = torch.ones(graph.adjacency.indices.shape, dtype=self.weights[0].dtype)
+        edge_weights = normalise(graph.adjacency, ones, "symmetric")  # (E,)
+        hidden: Tensor | SparseMatrix = graph.features
+        for number, weight in enumerate(self.weights):
+            if number:
+                hidden = functional.relu(hidden)
+            hidden = dropout(hidden, self.dropout, training=self.training)
+            hidden = aggregate(graph.adjacency, edge_weights, hidden @ weight)
+        return Prediction(hidden)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        first, *others = self.weights
+        return [{"params": [first], "weight_decay": self.weight_decay}, {"params": others}]

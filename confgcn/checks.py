@@ -1,0 +1,160 @@
+"""What makes arrays a valid graph: each check names the offending thing, or returns the array in canonical form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from confgcn.exceptions import DataError
+from confgcn.sparse import SparseMatrix, SparseStructure
+
+IntArray = npt.NDArray[np.int64]
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+def checked_edges(edges: Any, num_nodes: int) -> IntArray:
+    """Edges as (M, 2) whole numbers, each the position of a node."""
+    pairs = np.asarray(edges)
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise DataError(f"edges: expected an array of shape (edges, 2), got {pairs.shape}")
+    if pairs.dtype.kind not in "iu":
+        raise DataError(f"edges: expected whole numbers (positions of nodes), got {pairs.dtype}")
+    outside = (pairs < 0) | (pairs >= num_nodes)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise DataError(
+            f"edges: row {row} names node {pairs[row, column]}, "
+            f"but nodes are numbered 0 to {num_nodes - 1} ({int(outside.any(1).sum())} such rows)"
+        )
+    return pairs.astype(np.int64)
+
+
+def checked_features(features: Any, num_nodes: int) -> torch.Tensor | SparseMatrix:
+    """Features as finite float32, (N, F); scipy sparse matrices stay sparse."""
+    if hasattr(features, "tocsr"):
+        return _checked_sparse(features.tocsr(), num_nodes)
+    array = np.asarray(features)
+    _check_feature_shape(array.shape, num_nodes)
+    return torch.from_numpy(_checked_values(array, lambda place: np.unravel_index(place, array.shape)))
+
+
+def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntArray:
+    """Labels as whole numbers from 0; -1 is the one sign for "unknown"."""
+    array = np.asarray(labels)
+    if array.shape != (num_nodes,):
+        raise DataError(f"labels: expected one per node, shape ({num_nodes},), got {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise DataError(
+            f"labels: expected whole numbers (class 0, 1, ...; -1 for unknown), got {array.dtype}; "
+            "pass names of classes as class_names"
+        )
+    array = array.astype(np.int64)
+    limit = num_classes if num_classes is not None else int(array.max(initial=-1)) + 1
+    wrong = (array < -1) | (array >= limit)
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        raise DataError(
+            f"labels: node {node} has label {array[node]}, expected 0 to {limit - 1}, or -1 for unknown"
+        )
+    return array
+
+
+def checked_part(part: Any, name: str, labels: IntArray) -> IntArray:
+    """One part of the split, given as a mask (N,) or as positions: sorted, unique, all labelled."""
+    array = np.asarray(part)
+    if array.dtype == bool:
+        if array.shape != labels.shape:
+            raise DataError(f"{name} mask: expected shape {labels.shape}, got {array.shape}")
+        array = np.flatnonzero(array)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise DataError(f"{name}: expected a mask or positions of nodes, got {array.dtype} {array.shape}")
+    if array.min() < 0 or array.max() >= len(labels):
+        raise DataError(f"{name}: positions must be from 0 to {len(labels) - 1}, got {array.min()} to {array.max()}")
+    positions = np.unique(array).astype(np.int64)
+    unlabelled = positions[labels[positions] < 0]
+    if unlabelled.size:
+        raise DataError(f"{name}: {unlabelled.size} nodes have no label, the first is node {unlabelled[0]}")
+    return positions
+
+
+def check_disjoint(parts: dict[str, IntArray]) -> None:
+    """No node in two parts of the split: that would be a leak."""
+    names = list(parts)
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            shared = np.intersect1d(parts[first], parts[second])
+            if shared.size:
+                raise DataError(
+                    f"{first} and {second} share {shared.size} nodes "
+                    f"(for example {', '.join(map(str, shared[:3]))}): the split leaks"
+                )
+
+
+def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[str, ...]:
+    """One distinct name each; numbers where there are none."""
+    if names is None:
+        return tuple(str(i) for i in range(count))
+    if len(names) != count:
+        raise DataError(f"{kind} names: expected {count}, got {len(names)}")
+    if len(set(names)) != count:
+        seen: set[str] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise DataError(f"{kind} names: {twice!r} stands twice")
+    return tuple(str(name) for name in names)
+
+
+def _checked_sparse(matrix: Any, num_nodes: int) -> SparseMatrix:
+    _check_feature_shape(matrix.shape, num_nodes)
+    check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
+    values = _checked_values(matrix.data, lambda place: _sparse_place(matrix, place))
+    matrix = type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    matrix.sum_duplicates()
+    structure = SparseStructure(
+        torch.from_numpy(matrix.indptr.astype(np.int64)),
+        torch.from_numpy(matrix.indices.astype(np.int64)),
+        (matrix.shape[0], matrix.shape[1]),
+    )
+    return SparseMatrix(structure, torch.from_numpy(matrix.data))
+
+
+def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int, ...]) -> None:
+    """Row pointers and column indices that stay inside the arrays: libraries do not look before they read."""
+    rows, columns = shape
+    if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+        raise DataError(f"{name}: the row pointers do not describe {rows} rows of {len(indices)} entries")
+    if len(indices) != len(data):
+        raise DataError(f"{name}: {len(indices)} column indices but {len(data)} values")
+    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
+        raise DataError(f"{name}: column indices must be from 0 to {columns - 1}, got {indices.min()} to {indices.max()}")
+
+
+def _check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
+    if len(shape) != 2 or shape[0] != num_nodes or shape[1] == 0:
+        raise DataError(f"features: expected shape ({num_nodes}, at least 1), one row per node, got {tuple(shape)}")
+
+
+def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float32]:
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"features: expected numbers, got {array.dtype}")
+    wide = array.astype(np.float64)
+    wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        row, column = place(first)
+        raise DataError(
+            f"features: row {row}, column {column} is {wide.flat[first]}, "
+            f"which is not a finite float32 ({int(wrong.sum())} such values)"
+        )
+    return np.ascontiguousarray(wide, dtype=np.float32)
+
+
+def _sparse_place(matrix: Any, entry: int) -> tuple[int, int]:
+    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])

@@ -1,0 +1,40 @@
+"""Citation graphs in the npz layout of Graph2Gauss (Bojchevski, Günnemann 2018), in both spellings of its keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from confgcn.data.npz import npz_keys, read_npz, sparse_from
+from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.graph import Graph
+
+DIALECTS = (("adj_", "attr_"), ("adj_matrix.", "attr_matrix."))
+PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_citation_npz(path: Path, *, name: str) -> Graph:
+    """Read adjacency, features and labels; the graph has no split yet."""
+    adjacency_prefix, features_prefix = _dialect(path)
+    matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in PARTS]
+    arrays = read_npz(path, [*matrices, "labels"])
+    adjacency = sparse_from(arrays, adjacency_prefix, path).tocoo()
+    features = sparse_from(arrays, features_prefix, path)
+    if adjacency.shape != (features.shape[0], features.shape[0]):
+        raise DataError(f"{path}: the adjacency is {adjacency.shape}, the features are {features.shape}")
+    edges = np.stack([adjacency.row, adjacency.col], axis=1)
+    return Graph.build(edges, features, arrays["labels"].astype(np.int64), name=name)
+
+
+def _dialect(path: Path) -> tuple[str, str]:
+    try:
+        found = npz_keys(path)
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{path}: not a readable npz archive ({error})") from None
+    except Exception as error:  # zipfile.BadZipFile derives from Exception alone
+        raise CorruptFileError(f"{path}: not a readable npz archive ({error})") from None
+    for adjacency_prefix, features_prefix in DIALECTS:
+        if f"{adjacency_prefix}data" in found:
+            return adjacency_prefix, features_prefix
+    raise DataError(f"{path}: expected arrays adj_data, ... or adj_matrix.data, ...; found {', '.join(found)}")

@@ -1,0 +1,69 @@
+"""Read arrays from npz archives without executing anything and without allocating what a header merely claims."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn import checks
+from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
+
+MAX_ARRAY_BYTES = 2**30
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def read_npz(path: Path, keys: Sequence[str] | None = None) -> Arrays:
+    """The named arrays of an archive (all without ``keys``); an entry that is not asked for is never opened."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [entry.removesuffix(".npy") for entry in archive.namelist()] if keys is None else list(keys)
+            missing = [name for name in names if f"{name}.npy" not in archive.namelist()]
+            if missing:
+                raise DataError(f"{path}: has no array {', '.join(missing)}; found {', '.join(npz_keys(path))}")
+            return {name: _read_entry(path, archive, f"{name}.npy") for name in names}
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
+        if isinstance(error, DataError | UnsafeFileError):
+            raise
+        raise CorruptFileError(f"{path}: not a readable npz archive ({error})") from None
+
+
+def npz_keys(path: Path) -> list[str]:
+    """The names of the arrays in an archive."""
+    with zipfile.ZipFile(path) as archive:
+        return [entry.removesuffix(".npy") for entry in archive.namelist()]
+
+
+def sparse_from(arrays: Arrays, prefix: str, path: Path) -> sp.csr_matrix:
+    """The sparse matrix stored as ``<prefix>data``, ``indices``, ``indptr`` and ``shape``."""
+    data, indices, indptr, shape = (arrays[prefix + part] for part in ("data", "indices", "indptr", "shape"))
+    if shape.shape != (2,):
+        raise DataError(f"{path}: {prefix}shape has {shape.size} numbers, expected 2")
+    rows, columns = int(shape[0]), int(shape[1])
+    checks.check_csr(f"{path}: {prefix[:-1]}", indptr, indices, data, (rows, columns))
+    return sp.csr_matrix((data, indices, indptr), shape=(rows, columns))
+
+
+def _read_entry(path: Path, archive: zipfile.ZipFile, entry: str) -> npt.NDArray[Any]:
+    with archive.open(entry) as stream:
+        shape, dtype = _read_header(stream)
+    if dtype.hasobject:
+        raise UnsafeFileError(f"{path}: {entry} is an object array, which only executing code could read")
+    claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if claimed > min(MAX_ARRAY_BYTES, archive.getinfo(entry).file_size):
+        raise DataError(f"{path}: {entry} claims {claimed} bytes, more than it holds or than {MAX_ARRAY_BYTES}")
+    with archive.open(entry) as stream:
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    return shape, dtype

@@ -1,0 +1,73 @@
+"""The planetoid files (Yang, Cohen, Salakhutdinov 2016): ``ind.<name>.x``, ``y``, ``tx``, ... -> Graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn.checks import IntArray
+from confgcn.data.unpickle import read_pickle
+from confgcn.exceptions import CorruptFileError
+from confgcn.graph import Graph
+
+PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
+VALIDATION_SIZE = 500  # Kipf and Welling 2017: the 500 nodes after the training nodes
+
+
+def file_names(name: str) -> list[str]:
+    """The eight files of a planetoid data set."""
+    return [f"ind.{name}.{part}" for part in PARTS]
+
+
+def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION_SIZE) -> Graph:
+    """Read a planetoid data set with its public split.
+
+    ``allx`` holds the first nodes, ``tx`` the test nodes in the order of ``test.index``. Numbers in the range of
+    the test nodes that ``test.index`` leaves out (15 in Citeseer) are nodes without features and label.
+    """
+    allx, tx, ally, ty, y = (read_pickle(folder / f"ind.{name}.{part}") for part in ("allx", "tx", "ally", "ty", "y"))
+    neighbours = read_pickle(folder / f"ind.{name}.graph")
+    test = _read_test_index(folder / f"ind.{name}.test.index")
+    if len(test) != tx.shape[0] or len(np.unique(test)) != len(test):
+        raise CorruptFileError(f"{folder}: test.index names {len(test)} nodes, tx has {tx.shape[0]} rows")
+    positions = np.concatenate([np.arange(allx.shape[0]), test])
+    num_nodes = int(max(positions.max(), max(neighbours, default=0))) + 1
+    labelled = len(y)
+    return Graph.build(
+        _edges(neighbours),
+        _place_rows(sp.vstack([allx, tx]).tocsr(), positions, num_nodes),
+        _labels(np.concatenate([ally, ty]), positions, num_nodes),
+        train=np.arange(labelled),
+        validation=np.arange(labelled, labelled + validation_size),
+        test=test,
+        class_names=[str(c) for c in range(ally.shape[1])],
+        name=name,
+    )
+
+
+def _read_test_index(path: Path) -> IntArray:
+    try:
+        return np.array(path.read_text().split(), dtype=np.int64)
+    except ValueError as error:
+        raise CorruptFileError(f"{path}: expected one node number per line ({error})") from None
+
+
+def _edges(neighbours: dict[int, list[int]]) -> IntArray:
+    pairs = [(source, target) for source, targets in neighbours.items() for target in targets]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _place_rows(rows: sp.csr_matrix, positions: IntArray, num_nodes: int) -> sp.csr_matrix:
+    ones = np.ones(len(positions), dtype=np.float32)
+    placement = sp.csr_matrix((ones, (positions, np.arange(len(positions)))), shape=(num_nodes, len(positions)))
+    return (placement @ rows).tocsr()
+
+
+def _labels(one_hot: npt.NDArray[Any], positions: IntArray, num_nodes: int) -> IntArray:
+    labels = np.full(num_nodes, -1, dtype=np.int64)
+    labels[positions] = np.where(one_hot.sum(1) == 1, one_hot.argmax(1), -1)
+    return labels

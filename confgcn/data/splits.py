@@ -1,0 +1,49 @@
+"""Draw a training, validation and test set with a seed; the same seed gives the same split everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from confgcn.checks import IntArray
+from confgcn.exceptions import DataError
+from confgcn.graph import Graph
+
+
+def random_split(graph: Graph, *, seed: int, train: int, validation: int, test: int) -> Graph:
+    """Sets of the given sizes, drawn from all labelled nodes without regard to class."""
+    shuffled = _shuffled_labelled(graph, seed)
+    _check_size(graph, len(shuffled), train + validation + test)
+    ends = np.cumsum([train, validation, test])
+    return _with_split(graph, *np.split(shuffled[: ends[-1]], ends[:-1]))
+
+
+def planetoid_split(graph: Graph, *, seed: int, per_class: int = 20, validation: int = 500, test: int = 1000) -> Graph:
+    """``per_class`` training nodes of every class, then validation and test nodes from the rest."""
+    shuffled = _shuffled_labelled(graph, seed)
+    _check_size(graph, len(shuffled), per_class * graph.num_classes + validation + test)
+    labels = graph.labels.numpy()[shuffled]
+    chosen = [shuffled[labels == c][:per_class] for c in range(graph.num_classes)]
+    for name, nodes in zip(graph.class_names, chosen, strict=True):
+        if len(nodes) < per_class:
+            raise DataError(f"class {name!r} has {len(nodes)} labelled nodes, fewer than {per_class}")
+    train = np.concatenate(chosen)
+    rest = shuffled[~np.isin(shuffled, train)]
+    return _with_split(graph, train, rest[:validation], rest[validation : validation + test])
+
+
+def _shuffled_labelled(graph: Graph, seed: int) -> IntArray:
+    labelled = np.flatnonzero(graph.labels.numpy() >= 0)
+    return np.random.default_rng(seed).permutation(labelled)
+
+
+def _check_size(graph: Graph, available: int, wanted: int) -> None:
+    if available < wanted:
+        raise DataError(f"{graph.name}: the split needs {wanted} labelled nodes, there are {available}")
+
+
+def _with_split(graph: Graph, *parts: IntArray) -> Graph:
+    train, validation, test = (torch.from_numpy(np.sort(part)) for part in parts)
+    return replace(graph, train=train, validation=validation, test=test)

@@ -1,0 +1,204 @@
+"""Graph: the one value that flows through the program.
+
+Messages flow source -> target. Edges are stored once, as a compressed sparse row matrix by target, in both
+directions and with exactly one self loop per node (the paper's N(v) contains v).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from confgcn import checks
+from confgcn.exceptions import DataError
+from confgcn.sparse import SparseMatrix, SparseStructure
+
+
+@dataclass(frozen=True)
+class EdgeCounts:
+    """What the edge list held before it was made simple and symmetric."""
+
+    listed: int  # entries as they came
+    duplicates: int  # entries that repeat an earlier one
+    loops: int  # nodes with a self loop
+    one_way: int  # edges listed in one direction only
+    unique: int  # undirected edges without self loops
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph with features, labels and a split. Make one with :meth:`build`.
+
+    Shapes: ``adjacency`` (N, N) with E entries; ``features`` (N, F); ``labels`` (N,), -1 = unknown;
+    ``train``, ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): global ids, which say
+    whose per-node parameters belong to which row, also in a part of a graph.
+    """
+
+    name: str
+    adjacency: SparseStructure
+    features: Tensor | SparseMatrix
+    labels: Tensor
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+    node_ids: Tensor
+    node_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+    edge_counts: EdgeCounts
+
+    @classmethod
+    def build(
+        cls,
+        edges: Any,
+        features: Any,
+        labels: Any,
+        *,
+        train: Any = (),
+        validation: Any = (),
+        test: Any = (),
+        node_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        name: str = "graph",
+    ) -> Graph:
+        """Check raw arrays and put them in canonical form.
+
+        ``edges`` (M, 2) holds positions of nodes (source, target); direction, order and repetition do not
+        matter. ``features`` is an array or a scipy sparse matrix. Parts of the split are masks or positions.
+        """
+        num_nodes = int(np.shape(features)[0]) if np.ndim(features) else 0
+        if num_nodes == 0:
+            raise DataError("the graph has no nodes (features have no rows)")
+        label_array = checks.checked_labels(labels, num_nodes, None if class_names is None else len(class_names))
+        num_classes = int(label_array.max(initial=-1)) + 1 if class_names is None else len(class_names)
+        given = {"train": train, "validation": validation, "test": test}
+        parts = {part: checks.checked_part(value, part, label_array) for part, value in given.items()}
+        checks.check_disjoint(parts)
+        adjacency, counts = _symmetric_adjacency(checks.checked_edges(edges, num_nodes), num_nodes)
+        return cls(
+            name=name,
+            adjacency=adjacency,
+            features=checks.checked_features(features, num_nodes),
+            labels=torch.from_numpy(label_array),
+            **{part: torch.from_numpy(value) for part, value in parts.items()},
+            node_ids=torch.arange(num_nodes),
+            node_names=checks.checked_names(node_names, "node", num_nodes),
+            class_names=checks.checked_names(class_names, "class", num_classes),
+            edge_counts=counts,
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        return self.adjacency.shape[0]
+
+    @property
+    def num_features(self) -> int:
+        return self.features.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """Number of neighbours of each node, itself not counted, (N,)."""
+        return self.adjacency.indptr[1:] - self.adjacency.indptr[:-1] - 1
+
+    def training_view(self) -> Graph:
+        """The graph as a method may see it: every label outside the training set is hidden."""
+        hidden = torch.full_like(self.labels, -1)
+        hidden[self.train] = self.labels[self.train]
+        return replace(self, labels=hidden)
+
+    def with_features(self, features: Tensor | SparseMatrix) -> Graph:
+        """The same graph with other features."""
+        return replace(self, features=features)
+
+    def split_names(self) -> list[str]:
+        """For each node the part of the split it is in, "" for none."""
+        names = np.full(self.num_nodes, "", dtype=object)
+        for part in ("train", "validation", "test"):
+            names[getattr(self, part).numpy()] = part
+        return list(names)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything a result can depend on."""
+        digest = hashlib.sha256()
+        sparse = isinstance(self.features, SparseMatrix)
+        structure = self.features.structure if isinstance(self.features, SparseMatrix) else None
+        values = self.features.values if isinstance(self.features, SparseMatrix) else self.features
+        tensors = [self.adjacency.indptr, self.adjacency.indices, values, self.labels]
+        tensors += [structure.indptr, structure.indices] if structure else []
+        tensors += [self.train, self.validation, self.test, self.node_ids]
+        digest.update(repr((sparse, self.node_names, self.class_names)).encode())
+        for tensor in tensors:
+            digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
+            digest.update(tensor.numpy().tobytes())
+        return digest.hexdigest()
+
+    def notices(self) -> list[str]:
+        """What a user should know about the data, in plain words."""
+        return [text for text in (*_edge_notices(self), *_feature_notices(self), *_label_notices(self)) if text]
+
+
+def _symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:
+    """Both directions of every edge, each once, and one self loop per node, sorted by target then source."""
+    source, target = pairs[:, 0], pairs[:, 1]
+    listed = np.unique(target * num_nodes + source)
+    is_loop = listed // num_nodes == listed % num_nodes
+    forward = listed[~is_loop]
+    backward = (forward % num_nodes) * num_nodes + forward // num_nodes
+    both = np.union1d(forward, backward)
+    loops = np.arange(num_nodes, dtype=np.int64) * (num_nodes + 1)
+    keys = np.union1d(both, loops)
+    counts = EdgeCounts(
+        listed=len(pairs),
+        duplicates=len(pairs) - len(listed),
+        loops=int(is_loop.sum()),
+        one_way=len(both) - len(forward),
+        unique=len(both) // 2,
+    )
+    indptr = np.searchsorted(keys, np.arange(num_nodes + 1, dtype=np.int64) * num_nodes)
+    structure = SparseStructure(
+        torch.from_numpy(indptr.astype(np.int64)),
+        torch.from_numpy(keys % num_nodes),
+        (num_nodes, num_nodes),
+    )
+    return structure, counts
+
+
+def _edge_notices(graph: Graph) -> list[str]:
+    counts = graph.edge_counts
+    isolated = int((graph.degrees == 0).sum())
+    return [
+        f"{counts.duplicates} duplicate edges merged" if counts.duplicates else "",
+        f"{counts.loops} self loops replaced by the one that every node gets" if counts.loops else "",
+        f"{counts.one_way} one-way edges made two-way" if counts.one_way else "",
+        f"{isolated} isolated nodes: predicted from their own features alone" if isolated else "",
+    ]
+
+
+def _feature_notices(graph: Graph) -> list[str]:
+    features = graph.features
+    if isinstance(features, SparseMatrix):
+        used = torch.zeros(graph.num_nodes).index_add_(0, features.structure.rows, features.values.abs())
+    else:
+        used = features.abs().sum(1)
+    empty = int((used == 0).sum())
+    return [f"{empty} nodes have no feature other than zero" if empty else ""]
+
+
+def _label_notices(graph: Graph) -> list[str]:
+    present = set(graph.labels[graph.train].tolist())
+    asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist())
+    missing = [graph.class_names[c] for c in sorted(asked - present)]
+    if not len(graph.train) or not missing:
+        return []
+    return [f"classes without a training label, which can not be predicted: {', '.join(missing)}"]

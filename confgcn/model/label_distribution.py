@@ -1,0 +1,51 @@
+"""The label scores mu and their precisions, two parameters per node and class."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+LabelScores = Literal["free", "softmax"]
+Precision = Literal["free", "elu"]
+
+# Below this size a precision is taken as this far from zero when it is inverted, so that a covariance stays
+# finite while a precision crosses zero.
+SMALLEST_PRECISION = 1e-2
+
+
+class LabelDistribution(nn.Module):
+    r"""Label scores :math:`\mu_v` and the diagonal of :math:`\Sigma_v^{-1}` (section 3), looked up by node id.
+
+    The paper models both directly (``free``); the released code has mu = softmax(free) and precision =
+    ELU(free). mu starts from Xavier's distribution, the covariance from the identity (section 6.1).
+
+    Shapes: ``forward(node_ids)`` returns mu (N, C) and precision (N, C).
+    """
+
+    def __init__(self, num_nodes: int, num_classes: int, *, scores: LabelScores, precision: Precision) -> None:
+        super().__init__()
+        self.scores = scores
+        self.precision = precision
+        self.raw_mu = nn.Parameter(torch.empty(num_nodes, num_classes))
+        self.raw_precision = nn.Parameter(torch.empty(num_nodes, num_classes))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.xavier_uniform_(self.raw_mu)
+        nn.init.ones_(self.raw_precision)
+
+    def forward(self, node_ids: Tensor) -> tuple[Tensor, Tensor]:
+        mu, precision = self.raw_mu[node_ids], self.raw_precision[node_ids]
+        if self.scores == "softmax":
+            mu = mu.softmax(-1)
+        if self.precision == "elu":
+            precision = functional.elu(precision)
+        return mu, precision
+
+
+def covariance(precision: Tensor) -> Tensor:
+    r"""The diagonal of :math:`\Sigma`: 1 / precision, kept finite and of the same sign near zero."""
+    return precision / precision.square().clamp(min=SMALLEST_PRECISION**2)

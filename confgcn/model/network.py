@@ -1,0 +1,149 @@
+"""ConfGCN: graph convolutions whose neighbours count by the confidence of their label scores."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, present
+from confgcn.model import losses
+from confgcn.model.influence import InfluenceScore, influence
+from confgcn.model.label_distribution import LabelDistribution, LabelScores, Precision, covariance
+from confgcn.model.layer import ConfidenceConvolution
+from confgcn.ops import Normalisation, dropout, edge_distance
+from confgcn.ranges import Count, DropoutRate, NonNegative, Positive
+from confgcn.sparse import SparseMatrix
+
+
+class ConfGCN(AbstractMethod):
+    r"""Vashishth, Yadav, Bhandari, Talukdar: Confidence-based Graph Convolutional Networks, AISTATS 2019.
+
+    .. math:: L = L_{cross} + \lambda_1 L_{smooth} + \lambda_2 L_{label} + \lambda_3 L_{const} + \lambda_4 L_{reg}
+
+    The defaults are the printed equations. Where the authors' released code differs an argument says so;
+    ``docs/paper_and_code.md`` lays the two side by side.
+
+    Args:
+        hidden_dim, num_layers, dropout: width and number K of the graph layers; dropout on every layer's input.
+        influence: ``distance`` (the paper) or ``uniform`` (control: every neighbour counts the same).
+        normalisation: of the influences over N(v): ``none`` (the paper) or ``softmax`` (released).
+        distance_offset: the constant c in r = 1 / (d_M + c).
+        activation, bias: ReLU and b (the paper), or ``identity`` and none (released).
+        output: a ``dense`` layer after the K graph layers (the paper), or the K-th ``graph`` layer (released).
+        label_scores, precision: how mu and precision come from their parameters.
+        lambda_smooth, lambda_label, lambda_const, lambda_reg: weights of the terms; zero removes a term.
+        gamma, label_certainty: the term I/gamma of L_label is ``divided`` (the paper) or I*gamma, ``multiplied``.
+        quadratic_scale: factor of L_smooth and L_label: 1 (the paper), 1/2 (released, as in TACO).
+        const_over: L_const over ``all`` nodes (the paper) or the ``labelled`` ones (released).
+        reg_on: L_reg on the ``covariance`` (the paper) or the ``precision`` (released).
+        cross: L_cross as a ``sum`` (the paper) or ``mean`` (released).
+        doubled_l2: strength of the released code's regulariser.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        hidden_dim: Count = 16,
+        num_layers: Count = 2,
+        dropout: DropoutRate = 0.0,
+        influence: InfluenceScore = "distance",
+        normalisation: Normalisation = "none",
+        distance_offset: Positive = 1.0,
+        activation: Literal["relu", "identity"] = "relu",
+        bias: bool = True,
+        output: Literal["dense", "graph"] = "dense",
+        label_scores: LabelScores = "free",
+        precision: Precision = "free",
+        lambda_smooth: NonNegative = 1.0,
+        lambda_label: NonNegative = 1.0,
+        lambda_const: NonNegative = 1.0,
+        lambda_reg: NonNegative = 1.0,
+        gamma: Positive = 1.0,
+        label_certainty: Literal["divided", "multiplied"] = "divided",
+        quadratic_scale: NonNegative = 1.0,
+        const_over: Literal["all", "labelled"] = "all",
+        reg_on: Literal["covariance", "precision"] = "covariance",
+        cross: Literal["sum", "mean"] = "sum",
+        doubled_l2: NonNegative = 0.0,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.influence = influence
+        self.normalisation: Normalisation = normalisation
+        self.distance_offset = distance_offset
+        self.activation = activation
+        self.lambdas = {"smooth": lambda_smooth, "label": lambda_label, "const": lambda_const, "reg": lambda_reg}
+        self.certainty = gamma if label_certainty == "multiplied" else 1.0 / gamma
+        self.quadratic_scale = quadratic_scale
+        self.const_over = const_over
+        self.reg_on = reg_on
+        self.cross_is_mean = cross == "mean"
+        self.doubled_l2 = doubled_l2
+
+        self.label_distribution = LabelDistribution(
+            shape.num_nodes, shape.num_classes, scores=label_scores, precision=precision
+        )
+        last = shape.num_classes if output == "graph" else hidden_dim
+        widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), last]
+        self.layers = nn.ModuleList(
+            ConfidenceConvolution(before, after, bias=bias)
+            for before, after in zip(widths, widths[1:], strict=False)
+        )
+        self.dense = nn.Linear(hidden_dim, shape.num_classes) if output == "dense" else None
+        if self.dense is not None:
+            nn.init.xavier_uniform_(self.dense.weight)
+            nn.init.zeros_(self.dense.bias)
+
+    def forward(self, graph: Graph) -> Prediction:
+        mu, precision = self.label_distribution(graph.node_ids)  # (N, C) each
+        distance = edge_distance(graph.adjacency, mu, precision)  # (E,)
+        weights = influence(  # (E,); the same for every layer
+            graph.adjacency,
+            distance,
+            score=self.influence,
+            distance_offset=self.distance_offset,
+            normalisation=self.normalisation,
+        )
+        hidden: Tensor | SparseMatrix = graph.features
+        for number, layer in enumerate(self.layers, start=1):
+            hidden = dropout(hidden, self.dropout, training=self.training)
+            hidden = layer(graph.adjacency, weights, hidden)
+            is_output = self.dense is None and number == len(self.layers)
+            if self.activation == "relu" and not is_output:
+                hidden = functional.relu(hidden)
+        logits = hidden if self.dense is None else self.dense(hidden)
+        return Prediction(logits, mu, precision, distance, weights)
+
+    def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
+        terms = {"cross": cross_entropy(graph, prediction.logits, mean=self.cross_is_mean)}
+        sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
+        for name, weight in self.lambdas.items():
+            if weight:
+                terms[name] = LossTerm(sums[name](graph, prediction), weight=weight)
+        if self.doubled_l2:
+            finish = partial(losses.doubled_l2, strength=self.doubled_l2)
+            terms["l2"] = LossTerm(losses.squared_norms(self.parameters()), finish=finish)
+        return terms
+
+    def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
+        return self.quadratic_scale * losses.smooth_loss(present(prediction.distance))
+
+    def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
+        nodes = graph.train
+        mu, precision = present(prediction.mu)[nodes], present(prediction.precision)[nodes]
+        labels = functional.one_hot(graph.labels[nodes], graph.num_classes).to(mu.dtype)
+        return self.quadratic_scale * losses.label_loss(mu, precision, labels, certainty=self.certainty)
+
+    def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
+        nodes = slice(None) if self.const_over == "all" else graph.train
+        return losses.const_loss(present(prediction.mu)[nodes], prediction.logits[nodes].softmax(-1))
+
+    def _reg(self, graph: Graph, prediction: Prediction) -> Tensor:
+        precision = present(prediction.precision)
+        return losses.reg_loss(covariance(precision) if self.reg_on == "covariance" else precision)

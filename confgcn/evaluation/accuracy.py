@@ -1,0 +1,16 @@
+"""How often a prediction is right."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+
+def accuracy(logits: Tensor, labels: Tensor) -> float:
+    """Share of rows (M, C) whose largest logit is at the label (M,)."""
+    return float((logits.argmax(-1) == labels).double().mean())
+
+
+def mean_log_loss(logits: Tensor, labels: Tensor) -> float:
+    """Mean negative log-probability of the label."""
+    return float(functional.cross_entropy(logits.double(), labels))

@@ -1,0 +1,156 @@
+"""The training loop for all methods: fit -> run_epoch -> train_step, evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from confgcn.evaluation.accuracy import accuracy, mean_log_loss
+from confgcn.exceptions import DataError, DivergedError
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, Prediction
+from confgcn.training.callbacks import Callback
+from confgcn.training.recipe import Recipe
+from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
+
+
+class TrainingLoop:
+    """Train one method on one graph by one recipe.
+
+    The method only ever sees the graph with all labels outside the training set hidden. After :meth:`fit` the
+    method carries the selected weights, ``history`` one record per epoch, ``best`` the record selected.
+    """
+
+    def __init__(
+        self, method: AbstractMethod, graph: Graph, recipe: Recipe, callbacks: Sequence[Callback] = ()
+    ) -> None:
+        check_trainable(graph, recipe)
+        self.method = method
+        self.recipe = recipe
+        self.callbacks = callbacks
+        self.graph = graph
+        self.visible = graph.training_view()
+        self.history: list[Record] = []
+        self.best: Record | None = None
+        self.best_weights: dict[str, Tensor] = {}
+        self.method.setup(self.visible)
+        groups = [group for group in method.parameter_groups() if group["params"]]
+        self.optimiser = torch.optim.Adam(groups, lr=recipe.learning_rate) if groups else None
+
+    @property
+    def finished(self) -> bool:
+        """Has the last epoch been run?"""
+        if self.optimiser is None:
+            return True
+        enough = len(self.history) >= self.recipe.epochs
+        return enough or bool(self.history) and STOPPING[self.recipe.stop](self.history, self.recipe.patience)
+
+    def fit(self) -> None:
+        """Run the epochs that are left and restore the selected weights."""
+        self._tell("on_start")
+        while not self.finished:
+            self.run_epoch()
+            self._tell("on_epoch")
+        if self.best_weights:
+            self.method.load_state_dict(self.best_weights)
+        self._tell("on_end")
+
+    def run_epoch(self) -> None:
+        """One step on the training nodes, one look at the validation nodes."""
+        record: Record = {"epoch": len(self.history) + 1, **self.train_step(), **self.evaluate()}
+        self.history.append(record)
+        if self.best is None or SELECTION[self.recipe.select](record, self.best):
+            self.best = record
+            self.best_weights = {name: value.clone() for name, value in self.method.state_dict().items()}
+
+    def train_step(self) -> dict[str, float]:
+        """One gradient step; returns the loss and each of its terms."""
+        assert self.optimiser is not None
+        self.method.train()
+        self.optimiser.zero_grad()
+        prediction = self.method(self.visible)
+        terms = {name: term.value() for name, term in self.method.loss_terms(self.visible, prediction).items()}
+        loss = torch.stack(list(terms.values())).sum()
+        self._require_finite(terms)
+        loss.backward()
+        self._require_finite({f"gradient of {n}": p.grad for n, p in self.method.named_parameters() if p.grad is not None})
+        self.optimiser.step()
+        return {"loss": float(loss.detach()), **{f"loss_{name}": float(value.detach()) for name, value in terms.items()}}
+
+    def evaluate(self) -> dict[str, float]:
+        """Validation accuracy and loss, without dropout."""
+        logits, nodes = self.predict().logits, self.graph.validation
+        if not len(nodes):
+            return {}
+        labels = self.graph.labels[nodes]
+        return {
+            "validation_accuracy": accuracy(logits[nodes], labels),
+            "validation_loss": mean_log_loss(logits[nodes], labels),
+        }
+
+    @torch.no_grad()
+    def predict(self) -> Prediction:
+        """The method's prediction with its present weights."""
+        self.method.eval()
+        prediction: Prediction = self.method(self.visible)
+        self._require_finite({"prediction": prediction.logits})
+        return prediction
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Everything needed to go on from here: tensors, and a record that can be written as JSON."""
+        tensors = {f"method/{name}": value for name, value in self.method.state_dict().items()}
+        tensors |= {f"best/{name}": value for name, value in self.best_weights.items()}
+        tensors["random"] = torch.get_rng_state()
+        moments = self.optimiser.state_dict()["state"] if self.optimiser else {}
+        for number, values in moments.items():
+            tensors |= {f"optimiser/{number}/{key}": value for key, value in values.items()}
+        return tensors, {"history": self.history, "best_epoch": self.best["epoch"] if self.best else None}
+
+    def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.method.load_state_dict(_under("method/", tensors))
+        self.best_weights = _under("best/", tensors)
+        self.history = list(record["history"])
+        self.best = self.history[record["best_epoch"] - 1] if record["best_epoch"] else None
+        if self.optimiser is not None:
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, value in _under("optimiser/", tensors).items():
+                number, key = name.split("/")
+                moments.setdefault(int(number), {})[key] = value
+            groups = self.optimiser.state_dict()["param_groups"]
+            self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
+        torch.set_rng_state(tensors["random"])
+
+    def _tell(self, moment: str) -> None:
+        for callback in self.callbacks:
+            getattr(callback, moment)(self)
+
+    def _require_finite(self, quantities: dict[str, Tensor]) -> None:
+        for name, value in quantities.items():
+            if not torch.isfinite(value).all():
+                raise DivergedError(
+                    f"training diverged in epoch {len(self.history) + 1}: {name} is not finite; "
+                    "try a smaller learning_rate"
+                )
+
+
+def check_trainable(graph: Graph, recipe: Recipe) -> None:
+    """Training needs labels of at least two classes, and a validation set if a rule looks at it."""
+    classes = graph.labels[graph.train].unique()
+    if len(classes) == 0:
+        raise DataError(f"{graph.name}: no node has a training label")
+    if len(classes) == 1:
+        only = graph.class_names[int(classes[0])]
+        raise DataError(f"{graph.name}: all training labels are of class {only!r}; at least two classes are needed")
+    if not len(graph.validation) and needs_validation(recipe.select, recipe.stop):
+        raise DataError(
+            f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "
+            "need one; use select = 'last' and stop = 'never'"
+        )
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

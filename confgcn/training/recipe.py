@@ -1,0 +1,49 @@
+"""How a method is trained: data, not code. And the one way settings of any kind are validated."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from confgcn.exceptions import UsageError
+from confgcn.ranges import Count, Positive
+
+SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+SettingsType = TypeVar("SettingsType", bound=BaseModel)
+
+
+class Recipe(BaseModel):
+    """Adam for ``epochs`` steps; ``stop`` may end it early, ``select`` says which weights are kept.
+
+    ``patience`` is the window of the stopping rules (``confgcn.training.rules``).
+    """
+
+    model_config = SETTINGS
+
+    epochs: Count = 250
+    learning_rate: Positive = 0.01
+    select: Literal["best_validation_accuracy", "best_validation_loss", "last"] = "best_validation_accuracy"
+    stop: Literal["never", "no_improvement", "rising_loss"] = "never"
+    patience: Count = 10
+
+
+def validated(model: type[SettingsType], values: Mapping[str, Any], *, where: str) -> SettingsType:
+    """Settings checked against their model; the error names the key, the value, the range, the nearest key."""
+    try:
+        return model(**values)
+    except ValidationError as error:
+        problems = [_explain(problem, list(model.model_fields)) for problem in error.errors()]
+        raise UsageError(f"{where}: {'; '.join(problems)}") from None
+
+
+def _explain(problem: Any, known: list[str]) -> str:
+    key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        return f"unknown setting {key!r}: {hint}"
+    return f"{key} = {problem['input']!r}: {problem['msg'].lower()}"

@@ -1,0 +1,40 @@
+"""ConfGCN: labels for the rest of your graph, with confidences. The names below are the public interface."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from confgcn.baselines.gcn import GCN as GCN
+    from confgcn.data.datasets import load_graph as load_graph
+    from confgcn.experiments.outputs import load_method as load_method
+    from confgcn.experiments.runs import RunRequest as RunRequest
+    from confgcn.experiments.runs import train as train
+    from confgcn.graph import Graph as Graph
+    from confgcn.model.network import ConfGCN as ConfGCN
+
+__version__ = "0.1.0"
+
+# Imported on first use, so that `confgcn --help` does not wait for torch.
+_HOMES = {
+    "ConfGCN": "confgcn.model.network",
+    "GCN": "confgcn.baselines.gcn",
+    "Graph": "confgcn.graph",
+    "RunRequest": "confgcn.experiments.runs",
+    "load_graph": "confgcn.data.datasets",
+    "load_method": "confgcn.experiments.outputs",
+    "train": "confgcn.experiments.runs",
+}
+
+__all__ = ["ConfGCN", "GCN", "Graph", "RunRequest", "__version__", "load_graph", "load_method", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'confgcn' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -71,6 +71,8 @@ def checked_part(part: Any, name: str, labels: IntArray) -> IntArray:
     if array.dtype == bool:
         if array.shape != labels.shape:
             raise DataError(f"{name} mask: expected shape {labels.shape}, got {array.shape}")
+        if not array.any():
+            raise DataError(f"{name} mask: selects no node")
         array = np.flatnonzero(array)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)

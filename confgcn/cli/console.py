@@ -1,0 +1,37 @@
+"""What the commands share in speaking to people (stderr) and to programs (stdout)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+SplitSeed = Annotated[
+    int, typer.Option("--split-seed", min=0, max=2**32 - 1, help="Seed of the split where none is published.")
+]
+
+
+def complain(message: str) -> None:
+    """An error, on stderr."""
+    typer.echo(f"error: {_printable(message)}", err=True)
+
+
+def notice(message: str) -> None:
+    """Something a user should know, on stderr."""
+    typer.echo(f"note: {_printable(message)}", err=True)
+
+
+def print_json(payload: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    typer.echo(json.dumps(payload, ensure_ascii=False, allow_nan=False))
+
+
+def _printable(text: str) -> str:
+    # Names come from files: control codes in them must not reach the terminal.
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -1,0 +1,19 @@
+"""``confgcn datasets``: which graphs there are, and where their files are."""
+
+from __future__ import annotations
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, print_json
+
+
+def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the named graphs and where they were found."""
+    from confgcn.data.datasets import DATASETS
+
+    found = {name: (dataset.description, dataset.where(data_dir)) for name, dataset in DATASETS.items()}
+    if as_json:
+        print_json({name: {"description": text, "found": where} for name, (text, where) in found.items()})
+        return
+    for name, (text, where) in found.items():
+        typer.echo(f"{name:<10} {text}\n{'':<10} {where or 'not found; downloaded on first use'}")

@@ -1,0 +1,81 @@
+"""The entry point: assembles the commands and turns every error into one message and one exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Annotated, Any, NoReturn
+
+import click
+import typer
+
+import confgcn
+from confgcn.cli import datasets, doctor, inspect, train, tune
+from confgcn.cli.console import complain
+from confgcn.exceptions import ConfGCNError, ResourceError
+
+app = typer.Typer(
+    name="confgcn",
+    help="Labels for the rest of your graph, with confidences.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("train")(train.train)
+app.command("inspect")(inspect.inspect)
+app.command("datasets")(datasets.datasets)
+app.command("tune")(tune.tune)
+app.command("doctor")(doctor.doctor)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"confgcn {confgcn.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the code that says what happened."""
+    signal.signal(signal.SIGTERM, _on_terminate)
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain once more while closing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ResourceError.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        complain("stopped")
+        sys.exit(128 + signal.SIGINT)
+    except (ConfGCNError, OSError, MemoryError) as error:
+        if "--debug" in sys.argv:
+            raise
+        complain(_message(error))
+        sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "not enough memory"
+    if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
+        return f"{os.path.abspath(error.filename)}: {error.strerror}"
+    return str(error)
+
+
+def _on_terminate(number: int, frame: Any) -> NoReturn:
+    sys.exit(128 + number)

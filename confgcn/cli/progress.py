@@ -1,0 +1,44 @@
+"""A progress bar over epochs, on stderr."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from confgcn.training.callbacks import Callback
+from confgcn.training.loop import TrainingLoop
+
+
+class ProgressBar(Callback):
+    """One bar per run, with the best validation accuracy so far."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.run = 0
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[best]}"),
+            console=Console(stderr=True),
+        )
+
+    def on_start(self, loop: TrainingLoop) -> None:
+        self.run += 1
+        self.progress.start()
+        self.task = self.progress.add_task(
+            f"{self.title}, run {self.run}", total=loop.recipe.epochs, completed=len(loop.history), best=""
+        )
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        best = loop.best.get("validation_accuracy") if loop.best else None
+        shown = "" if best is None else f"best validation {best:.1%}"
+        self.progress.update(self.task, completed=len(loop.history), best=shown)
+
+    def on_end(self, loop: TrainingLoop) -> None:
+        self.progress.update(self.task, total=max(len(loop.history), 1), completed=max(len(loop.history), 1))
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self.progress.stop()

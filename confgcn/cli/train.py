@@ -1,0 +1,112 @@
+"""``confgcn train``: train a method on a graph, over one or several seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, SplitSeed, notice, print_json
+from confgcn.exceptions import UsageError
+
+MAX_SEED = 2**63 - 1
+
+
+def train(
+    graph: Annotated[str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.")],
+    method: Annotated[str, typer.Option(help="Method to train.")] = "confgcn",
+    preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of runs, with seeds counting up.")] = 1,
+    split_seed: SplitSeed = 0,
+    fixed_split: Annotated[
+        bool, typer.Option("--fixed-split", help="The same split in every run, where none is published.")
+    ] = False,
+    data_dir: DataDir = None,
+    influence: Annotated[
+        Literal["distance", "uniform"] | None,
+        typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs at most, instead of the preset's.")] = None,
+    settings: Annotated[Path | None, typer.Option(help="TOML file of settings that replace the preset's.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Replace one setting.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads; by default torch's choice.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a method on a graph and write a run directory."""
+    if resume and overwrite:
+        raise UsageError("--resume and --overwrite contradict each other")
+    if resume and out is None:
+        raise UsageError("--resume needs --out, the run directory to go on with")
+    overrides = _overrides(settings, set_ or [], {"influence": influence, "epochs": epochs})
+
+    import torch
+
+    from confgcn.cli.progress import ProgressBar
+    from confgcn.experiments.runs import RunRequest
+    from confgcn.experiments.runs import train as run
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    request = RunRequest(
+        graph=graph,
+        method=method,
+        preset=preset,
+        seed=seed,
+        seeds=seeds,
+        split_seed=split_seed,
+        fixed_split=fixed_split,
+        data_dir=data_dir,
+        overrides=overrides,
+        out=out,
+        if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
+    )
+    bar = ProgressBar(f"{graph}, {method}")
+    try:
+        summary = run(request, notify=notice, callbacks=[bar])
+    finally:
+        bar.close()
+    if as_json:
+        print_json(summary)
+    else:
+        _show(summary)
+
+
+def _overrides(settings: Path | None, assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    from confgcn.toml import parse_value, read_toml
+
+    overrides = read_toml(settings) if settings else {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"--set {assignment!r}: expected NAME=VALUE")
+        overrides[name.strip()] = parse_value(value)
+    return {**overrides, **{name: value for name, value in options.items() if value is not None}}
+
+
+def _show(summary: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    std = summary["test_accuracy_std"]
+    spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
+    console.print(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}", markup=False)
+    console.print(f"test accuracy        {summary['test_accuracy']:.1%}{spread}")
+    console.print(f"validation accuracy  {summary['validation_accuracy']:.1%}")
+    confidence = summary["runs"][0]["confidence"]
+    table = Table(title=f"how far to trust it (test nodes of seed {summary['runs'][0]['seed']})", title_justify="left")
+    for heading in ("quarter of the nodes", "says", "is right"):
+        table.add_column(heading, justify="right" if heading != "quarter of the nodes" else "left")
+    names = ("least confident", "", "", "most confident")
+    for name, quarter in zip(names, confidence["quarters"], strict=False):
+        table.add_row(name, f"{quarter['mean_probability']:.1%}", f"{quarter['accuracy']:.1%}")
+    console.print(table)
+    for key, meaning in (("auroc_probability", "probability"), ("auroc_precision", "learned precision")):
+        if confidence[key] is not None:
+            console.print(f"{meaning} tells right from wrong: AUROC {confidence[key]:.2f} (0.5 is a coin)")
+    console.print(f"{summary['seconds']:.1f} s, run directory {summary['run_dir']}", markup=False, soft_wrap=True)

@@ -1,0 +1,40 @@
+"""``confgcn tune``: search a method's settings on validation accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, SplitSeed, notice, print_json
+
+
+def tune(
+    graph: Annotated[str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.")],
+    space: Annotated[Path, typer.Option(help="TOML file of ranges, one per setting.")],
+    study: Annotated[Path, typer.Option(help="Database of the search; an existing one is continued.")],
+    method: Annotated[str, typer.Option(help="Method to tune.")] = "confgcn",
+    preset: Annotated[str, typer.Option(help="Settings to start from.")] = "default",
+    trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per trial.")] = 2,
+    split_seed: SplitSeed = 0,
+    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads.")] = 1,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search settings by mean validation accuracy; the test set is not looked at."""
+    import torch
+
+    from confgcn.experiments.runs import RunRequest
+    from confgcn.experiments.tuning import search
+
+    torch.set_num_threads(threads)
+    request = RunRequest(graph=graph, method=method, preset=preset, seeds=seeds, split_seed=split_seed, data_dir=data_dir)
+    found = search(request, space=space, storage=study, trials=trials, notify=notice)
+    if as_json:
+        print_json(found)
+        return
+    typer.echo(f"# validation accuracy {found['validation_accuracy']:.4f} in {found['trials']} trials of {seeds} seeds")
+    for name, value in found["settings"].items():
+        typer.echo(f"{name} = {value!r}")

@@ -1,0 +1,99 @@
+"""What a finished run leaves behind: predictions, model, history, environment, metrics; and reading a run again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.confidence import summarise_confidence
+from confgcn.exceptions import ResourceError
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.methods import method_class
+from confgcn.training.files import read_tensors, to_json, write_atomic, write_tensors
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.run_directory import RunDirectory
+
+LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
+
+
+def write_environment(directory: Path, graph: Graph) -> None:
+    """Versions, threads and the hash of the input: what a result can depend on besides its configuration."""
+    content = {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "threads": torch.get_num_threads(),
+        "graph_sha256": graph.fingerprint,
+        "notices": graph.notices(),
+    }
+    write_atomic(directory, to_json(content))
+
+
+def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], shape: Shape) -> None:
+    """Weights and all that is needed to build the method they belong to."""
+    write_tensors(stem, method.state_dict(), {"config": config, "shape": asdict(shape)})
+
+
+def load_method(run: Path | str) -> AbstractMethod:
+    """The trained method of a run directory."""
+    directory = RunDirectory(Path(run))
+    if not directory.model.with_suffix(".json").is_file():
+        raise ResourceError(f"{directory.path.absolute()}: holds no finished run (no model.json)")
+    tensors, record = read_tensors(directory.model)
+    method = method_class(record["config"]["method"])(Shape(**record["shape"]), **record["config"]["model"])
+    method.load_state_dict(tensors)
+    return method.eval()
+
+
+def write_history(path: Path, loop: TrainingLoop) -> None:
+    """One JSON object per epoch."""
+    write_atomic(path, "".join(json.dumps(record) + "\n" for record in loop.history).encode())
+
+
+def write_predictions(path: Path, graph: Graph, prediction: Prediction) -> None:
+    """One row per node: name, predicted label, its probability, mu and precision per label, part of the split."""
+    probability, label = prediction.probabilities.max(-1)
+    columns: dict[str, list[Any]] = {
+        "node": list(graph.node_names),
+        "label": [graph.class_names[c] for c in label.tolist()],
+        "probability": _numbers(probability),
+    }
+    for quantity in ("mu", "precision"):
+        values = getattr(prediction, quantity)
+        if values is not None:
+            values = values.clamp(min=0.0) if quantity == "precision" else values
+            names = [f"{quantity}_{name}" for name in graph.class_names]
+            columns |= {name: _numbers(column) for name, column in zip(names, values.T, strict=True)}
+    columns["split"] = list(graph.split_names())
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_atomic(path, stream.getvalue().encode())
+
+
+def measure(graph: Graph, prediction: Prediction) -> dict[str, Any]:
+    """Accuracy on the test nodes and how far the confidences can be trusted there."""
+    nodes = graph.test
+    if not len(nodes):
+        return {"test_accuracy": None, "confidence": None}
+    labels = graph.labels[nodes]
+    precision = None if prediction.precision is None else prediction.precision[nodes]
+    return {
+        "test_accuracy": accuracy(prediction.logits[nodes], labels),
+        "confidence": asdict(summarise_confidence(prediction.probabilities[nodes], precision, labels)),
+    }
+
+
+def _numbers(values: torch.Tensor) -> list[str]:
+    return [format(value, ".9g") for value in values.tolist()]  # nine digits give a float32 back exactly

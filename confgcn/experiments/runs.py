@@ -1,0 +1,209 @@
+"""Train a method on a named graph, once or over several seeds, into a run directory."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confgcn.data.datasets import dataset_named, load_graph
+from confgcn.data.transforms import scale_features
+from confgcn.exceptions import DivergedError, StoppedError
+from confgcn.experiments import outputs
+from confgcn.experiments.presets import RunSettings, resolve
+from confgcn.graph import Graph
+from confgcn.method import Shape
+from confgcn.methods import method_class
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.files import to_json, write_atomic
+from confgcn.training.loop import TrainingLoop, check_trainable
+from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory, read_json
+from confgcn.training.seed import seeded
+from confgcn.training.signals import StopRequest, stop_request
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a user asks for. Run i of ``seeds`` has seed ``seed + i`` and, on a graph without a public split,
+    split seed ``split_seed + i`` unless the split is fixed."""
+
+    graph: str
+    method: str = "confgcn"
+    preset: str = "default"
+    seed: int = 0
+    seeds: int = 1
+    split_seed: int = 0
+    fixed_split: bool = False
+    data_dir: Path | None = None
+    overrides: dict[str, Any] = field(default_factory=dict)
+    out: Path | None = None
+    if_exists: IfExists = "refuse"
+
+    def split_seed_of(self, run: int) -> int:
+        """The split seed of the i-th run."""
+        moves = dataset_named(self.graph).draws_split and not self.fixed_split
+        return self.split_seed + run if moves else self.split_seed
+
+
+def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
+    """Run every seed that is not finished yet; returns the summary that is also written as metrics.json."""
+    settings = resolve(request.method, request.preset, request.graph, request.overrides)
+    first = prepare_graph(request, settings, run=0)  # all input is checked before anything is written
+    check_trainable(first, settings.recipe)
+    for notice in (*_settings_notices(request, settings), *first.notices()):
+        notify(notice)
+    name = f"{request.graph}-{settings.method}-{settings.preset}"
+    out = request.out or free_directory(Path("runs"), name)
+    with claimed(out, if_exists=request.if_exists) as found, stop_request() as stop, _resumable(out):
+        for notice in found:
+            notify(notice)
+        members = [_member(out, request, run) for run in range(request.seeds)]
+        study = RunDirectory(out)
+        if request.seeds > 1:
+            study.start({**_config(request, settings, run=0), "seeds": request.seeds})
+        results = [
+            run_once(
+                directory,
+                first if run == 0 else prepare_graph(request, settings, run=run),
+                settings,
+                _config(request, settings, run=run),
+                stop=stop,
+                notify=notify,
+                callbacks=callbacks,
+            )
+            for run, directory in enumerate(members)
+        ]
+        summary = summarise(results, out)
+        if request.seeds > 1:
+            write_atomic(study.metrics, to_json(summary))
+    return summary
+
+
+def prepare_graph(request: RunRequest, settings: RunSettings, *, run: int) -> Graph:
+    """The graph of the i-th run, as the preset wants it."""
+    graph = load_graph(request.graph, data_dir=request.data_dir, split_seed=request.split_seed_of(run))
+    return scale_features(graph, settings.data.feature_scaling)
+
+
+def make_loop(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = ()) -> TrainingLoop:
+    """A new method and the loop that trains it; draws the first random numbers of the run."""
+    method = method_class(settings.method)(Shape.of(graph), **settings.model)
+    return TrainingLoop(method, graph, settings.recipe, callbacks)
+
+
+def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
+    """Train without writing anything."""
+    with seeded(seed):
+        loop = make_loop(graph, settings)
+        loop.fit()
+    return loop
+
+
+def run_once(
+    directory: RunDirectory,
+    graph: Graph,
+    settings: RunSettings,
+    config: dict[str, Any],
+    *,
+    stop: StopRequest,
+    notify: Notify,
+    callbacks: Sequence[Callback],
+) -> dict[str, Any]:
+    """One seed: train (or go on training), write all outputs, metrics last."""
+    directory.start(config)
+    if directory.finished:
+        return read_json(directory.metrics)
+    outputs.write_environment(directory.environment, graph)
+    started = time.monotonic()
+    with seeded(config["seed"]):
+        loop = make_loop(graph, settings, [*callbacks, Checkpointer(directory.checkpoints, stop)])
+        for notice in resume_from(directory.checkpoints, loop):
+            notify(notice)
+        with _best_kept(directory, loop, config):
+            loop.fit()
+    prediction = loop.predict()
+    outputs.write_history(directory.history, loop)
+    outputs.write_predictions(directory.predictions, graph, prediction)
+    outputs.write_model(directory.model, loop.method, config, Shape.of(graph))
+    metrics = {
+        **outputs.measure(graph, prediction),
+        "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
+        "best_epoch": loop.best["epoch"] if loop.best else None,
+        "epochs": len(loop.history),
+        "seconds": round(time.monotonic() - started, 3),
+        **config,
+    }
+    write_atomic(directory.metrics, to_json(metrics))
+    directory.clear_checkpoints()
+    return metrics
+
+
+def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
+    """Means over runs; the standard deviation is that of a sample, None for a single run."""
+    first = results[0]
+    return {
+        "test_accuracy": _mean(results, "test_accuracy"),
+        "test_accuracy_std": _std(results, "test_accuracy"),
+        "validation_accuracy": _mean(results, "validation_accuracy"),
+        "seconds": round(sum(result["seconds"] for result in results), 3),
+        "seeds": len(results),
+        **{key: first[key] for key in ("dataset", "method", "preset", "settings_of")},
+        "run_dir": str(out),
+        "runs": [{**result} for result in results],
+    }
+
+
+def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
+    return RunDirectory(out if request.seeds == 1 else out / f"seed-{request.seed + run}")
+
+
+def _config(request: RunRequest, settings: RunSettings, *, run: int) -> dict[str, Any]:
+    place = {"dataset": request.graph, "seed": request.seed + run, "split_seed": request.split_seed_of(run)}
+    return {**place, **settings.as_dict()}
+
+
+def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
+    if settings.settings_of == request.graph:
+        return []
+    return [f"{request.graph} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"]
+
+
+@contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    """When training is stopped, say how to go on."""
+    try:
+        yield
+    except StoppedError as error:
+        message = f"{error}. To go on, give the same command with --out {out} --resume"
+        raise StoppedError(message, error.signal_number) from None
+
+
+@contextmanager
+def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, Any]) -> Iterator[None]:
+    """When training diverges, keep the best weights from before and say where they are."""
+    try:
+        yield
+    except DivergedError as error:
+        if loop.best is None:
+            raise
+        loop.method.load_state_dict(loop.best_weights)
+        stem = directory.best_before_divergence
+        outputs.write_model(stem, loop.method, config, Shape.of(loop.graph))
+        raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
+
+
+def _mean(results: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = [result[key] for result in results]
+    return None if None in values else statistics.fmean(values)
+
+
+def _std(results: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = [result[key] for result in results]
+    return None if None in values or len(values) < 2 else statistics.stdev(values)

@@ -1,0 +1,59 @@
+"""Save the loop's state from time to time and when asked to stop, and find it again."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+from confgcn.exceptions import CorruptFileError, StoppedError
+from confgcn.training.callbacks import Callback
+from confgcn.training.files import read_tensors, write_tensors
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.signals import StopRequest
+
+KEEP = 2  # the newest, and the one before it should the newest be damaged
+SECONDS_BETWEEN = 5.0
+
+
+class Checkpointer(Callback):
+    """Keeps the last checkpoints of a run in ``folder``, numbered by epoch."""
+
+    def __init__(self, folder: Path, request: StopRequest, *, seconds_between: float = SECONDS_BETWEEN) -> None:
+        self.folder = folder
+        self.request = request
+        self.seconds_between = seconds_between
+        self.last_saved = time.monotonic()
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        stopped = self.request.received
+        if stopped is not None or time.monotonic() - self.last_saved >= self.seconds_between:
+            self._save(loop)
+        if stopped is not None:
+            name = signal.Signals(stopped).name
+            raise StoppedError(f"stopped by {name} after epoch {len(loop.history)}; the state is saved", stopped)
+
+    def _save(self, loop: TrainingLoop) -> None:
+        self.folder.mkdir(exist_ok=True)
+        write_tensors(self.folder / f"epoch-{len(loop.history):07d}", *loop.state())
+        for stem in _stems(self.folder)[:-KEEP]:
+            stem.with_suffix(".json").unlink()
+            stem.with_suffix(".safetensors").unlink(missing_ok=True)
+        self.last_saved = time.monotonic()
+
+
+def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
+    """Load the newest checkpoint that is whole; returns a notice for each that was not."""
+    notices = []
+    for stem in reversed(_stems(folder)):
+        try:
+            loop.load_state(*read_tensors(stem))
+        except (CorruptFileError, FileNotFoundError, KeyError) as error:
+            notices.append(f"skipped a damaged checkpoint: {error}")
+        else:
+            return notices
+    return notices
+
+
+def _stems(folder: Path) -> list[Path]:
+    return sorted(path.with_suffix("") for path in folder.glob("epoch-*.json"))

@@ -1,0 +1,85 @@
+"""Files that are whole or not there: atomic writes, sealed JSON, tensors with a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from confgcn.exceptions import CorruptFileError, ResourceError
+
+TEMPORARY_SUFFIX = ".tmp"
+SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
+SEAL = "sha256"
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write beside ``path`` and rename: after a crash there is the old file or the new one, never a part."""
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
+
+
+def to_json(payload: Any) -> bytes:
+    """JSON for people and programs: indented, the same bytes for the same content, never NaN."""
+    return (json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def write_sealed(path: Path, payload: dict[str, Any]) -> None:
+    """JSON that carries its schema and a checksum over itself."""
+    content = {"schema": SCHEMA, **payload}
+    write_atomic(path, to_json({**content, SEAL: _digest(to_json(content))}))
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Read what :func:`write_sealed` wrote, or say what is wrong with it."""
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
+    if not isinstance(content, dict) or SEAL not in content:
+        raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
+    if content.get("schema") != SCHEMA:
+        raise CorruptFileError(f"{path}: schema {content.get('schema')!r}, this version of confgcn reads {SCHEMA}")
+    seal = content.pop(SEAL)
+    if seal != _digest(to_json(content)):
+        raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
+    return content
+
+
+def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+    """``<stem>.safetensors``, then ``<stem>.json`` with the record and the checksum of the tensors."""
+    content = save_tensors({name: value.contiguous() for name, value in tensors.items()})
+    write_atomic(stem.with_suffix(".safetensors"), content)
+    write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": _digest(content)})
+
+
+def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what :func:`write_tensors` wrote; nothing in the file is executed."""
+    record = read_sealed(stem.with_suffix(".json"))
+    path = stem.with_suffix(".safetensors")
+    content = path.read_bytes()
+    if _digest(content) != record.pop("tensors_sha256", None):
+        raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
+    try:
+        return load_tensors(content), record
+    except SafetensorError as error:
+        raise CorruptFileError(f"{path}: corrupt ({error})") from None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

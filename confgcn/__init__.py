@@ -27,7 +27,7 @@ _HOMES = {
     "train": "confgcn.experiments.runs",
 }
 
-__all__ = ["ConfGCN", "GCN", "Graph", "RunRequest", "__version__", "load_graph", "load_method", "train"]
+__all__ = ["GCN", "ConfGCN", "Graph", "RunRequest", "__version__", "load_graph", "load_method", "train"]
 
 
 def __getattr__(name: str) -> Any:

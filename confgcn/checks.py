@@ -59,9 +59,7 @@ def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntA
     wrong = (array < -1) | (array >= limit)
     if wrong.any():
         node = int(np.argmax(wrong))
-        raise DataError(
-            f"labels: node {node} has label {array[node]}, expected 0 to {limit - 1}, or -1 for unknown"
-        )
+        raise DataError(f"labels: node {node} has label {array[node]}, expected 0 to {limit - 1}, or -1 for unknown")
     return array
 
 
@@ -135,7 +133,9 @@ def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int,
     if len(indices) != len(data):
         raise DataError(f"{name}: {len(indices)} column indices but {len(data)} values")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
-        raise DataError(f"{name}: column indices must be from 0 to {columns - 1}, got {indices.min()} to {indices.max()}")
+        raise DataError(
+            f"{name}: column indices must be from 0 to {columns - 1}, got {indices.min()} to {indices.max()}"
+        )
 
 
 def _check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:

@@ -47,9 +47,7 @@ def aggregate(adjacency: SparseStructure, weights: Tensor, values: Tensor) -> Te
     return adjacency.matmul(weights, values)
 
 
-def dropout(
-    features: Tensor | SparseMatrix, probability: float, *, training: bool
-) -> Tensor | SparseMatrix:
+def dropout(features: Tensor | SparseMatrix, probability: float, *, training: bool) -> Tensor | SparseMatrix:
     """Dropout; on sparse features it falls on the stored non-zeros and the structure stays."""
     if not training or probability == 0.0:
         return features

@@ -42,7 +42,7 @@ class SparseStructure:
 
     def matmul(self, values: Tensor, dense: Tensor) -> Tensor:
         """Multiply the matrix with these ``values`` (entries,) by ``dense`` (columns, width)."""
-        product: Tensor = _SparseMatmul.apply(values, dense, self)
+        product: Tensor = _SparseMatmul.apply(values, dense, self)  # type: ignore[no-untyped-call]
         return product
 
 

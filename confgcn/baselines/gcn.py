@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -37,20 +38,21 @@ class GCN(AbstractMethod):
         self.weight_decay = weight_decay
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), shape.num_classes]
         self.weights = nn.ParameterList(
-            nn.init.xavier_uniform_(torch.empty(before, after))
-            for before, after in zip(widths, widths[1:], strict=False)
+            nn.init.xavier_uniform_(torch.empty(before, after)) for before, after in pairwise(widths)
         )
 
     def forward(self, graph: Graph) -> Prediction:
         ones = torch.ones(graph.adjacency.indices.shape, dtype=self.weights[0].dtype)
         edge_weights = normalise(graph.adjacency, ones, "symmetric")  # (E,)
-        hidden: Tensor | SparseMatrix = graph.features
-        for number, weight in enumerate(self.weights):
-            if number:
-                hidden = functional.relu(hidden)
-            hidden = dropout(hidden, self.dropout, training=self.training)
-            hidden = aggregate(graph.adjacency, edge_weights, hidden @ weight)
+        first, *others = self.weights
+        hidden = self._convolve(graph, edge_weights, graph.features, first)
+        for weight in others:
+            hidden = self._convolve(graph, edge_weights, functional.relu(hidden), weight)
         return Prediction(hidden)
+
+    def _convolve(self, graph: Graph, edge_weights: Tensor, features: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
+        features = dropout(features, self.dropout, training=self.training)
+        return aggregate(graph.adjacency, edge_weights, features @ weight)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         first, *others = self.weights

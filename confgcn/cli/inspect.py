@@ -41,7 +41,10 @@ def _rows(s: GraphStatistics) -> list[tuple[str, str]]:
         ("edges: entries as listed, halved", f"{s.listed_halved:,.0f}"),
         ("edges: unique and undirected, without self loops", f"{s.edges.unique:,}"),
         ("edges: the same in both directions", f"{2 * s.edges.unique:,}"),
-        ("duplicate entries / self loops / listed in one direction", f"{s.edges.duplicates} / {s.edges.loops} / {s.edges.one_way}"),
+        (
+            "duplicate entries / self loops / listed in one direction",
+            f"{s.edges.duplicates} / {s.edges.loops} / {s.edges.one_way}",
+        ),
         ("classes", f"{s.classes}"),
         ("features / stored values", f"{s.features:,} / {s.stored_features:,}"),
         ("label mismatch: between training nodes, of all edges", _share(s.label_mismatch.train_edges_of_all)),
@@ -53,9 +56,18 @@ def _rows(s: GraphStatistics) -> list[tuple[str, str]]:
         ("train / validation / test", " / ".join(f"{size:,}" for size in s.split.values())),
         ("degree: lowest / median / mean / highest", " / ".join(f"{value:.4g}" for value in s.degree.values())),
         ("isolated nodes", f"{s.isolated_nodes:,}"),
-        ("connected components / without a training label", f"{s.components:,} / {s.components_without_training_label:,}"),
-        ("nodes no training label can reach / of them test nodes", f"{s.nodes_without_training_label_in_reach:,} / {s.test_nodes_without_training_label_in_reach:,}"),
-        *((f"class {name}: nodes / training nodes", f"{size:,} / {s.train_class_sizes[name]:,}") for name, size in s.class_sizes.items()),
+        (
+            "connected components / without a training label",
+            f"{s.components:,} / {s.components_without_training_label:,}",
+        ),
+        (
+            "nodes no training label can reach / of them test nodes",
+            f"{s.nodes_without_training_label_in_reach:,} / {s.test_nodes_without_training_label_in_reach:,}",
+        ),
+        *(
+            (f"class {name}: nodes / training nodes", f"{size:,} / {s.train_class_sizes[name]:,}")
+            for name, size in s.class_sizes.items()
+        ),
     ]
 
 

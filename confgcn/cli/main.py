@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import click
@@ -73,7 +74,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
-        return f"{os.path.abspath(error.filename)}: {error.strerror}"
+        return f"{Path(error.filename).absolute()}: {error.strerror}"
     return str(error)
 
 

@@ -30,7 +30,9 @@ def tune(
     from confgcn.experiments.tuning import search
 
     torch.set_num_threads(threads)
-    request = RunRequest(graph=graph, method=method, preset=preset, seeds=seeds, split_seed=split_seed, data_dir=data_dir)
+    request = RunRequest(
+        graph=graph, method=method, preset=preset, seeds=seeds, split_seed=split_seed, data_dir=data_dir
+    )
     found = search(request, space=space, storage=study, trials=trials, notify=notice)
     if as_json:
         print_json(found)

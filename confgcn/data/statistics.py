@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from confgcn.graph import EdgeCounts, Graph
+from confgcn.sparse import SparseMatrix
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ def _adjacency(graph: Graph) -> sp.csr_matrix:
 
 
 def _stored(graph: Graph) -> int:
-    values = graph.features if not hasattr(graph.features, "values") else None
-    return graph.num_nodes * graph.num_features if values is not None else len(graph.features.values)  # type: ignore[union-attr, arg-type]
+    features = graph.features
+    return len(features.values) if isinstance(features, SparseMatrix) else features.numel()
 
 
 def _class_sizes(graph: Graph, labels: npt.NDArray[np.int64]) -> dict[str, int]:

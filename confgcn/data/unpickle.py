@@ -34,8 +34,9 @@ class _DtypeRecord:
         self.byte_order = state[1]
 
     def dtype(self) -> np.dtype[Any]:
-        order = self.byte_order if self.byte_order in "<>" else "="
-        dtype = np.dtype(str(self.code)).newbyteorder(order)
+        dtype: np.dtype[Any] = np.dtype(str(self.code))
+        if self.byte_order == ">":
+            dtype = dtype.newbyteorder(">")
         if dtype.kind not in NUMBER_KINDS:
             raise UnsafeFileError(f"refused an array of {dtype}: only numbers can be read safely")
         return dtype
@@ -52,8 +53,8 @@ class _ArrayRecord:
     def array(self) -> npt.NDArray[Any]:
         _, shape, dtype, column_major, raw = self.state
         data = raw.encode("latin1") if isinstance(raw, str) else raw
-        flat = np.frombuffer(data, dtype=dtype.dtype())
-        return flat.reshape(shape, order="F" if column_major else "C")
+        flat: npt.NDArray[Any] = np.frombuffer(data, dtype=dtype.dtype())
+        return np.reshape(flat, shape, order="F" if column_major else "C")
 
 
 class _MatrixRecord:

@@ -65,7 +65,11 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
     chosen = _preset(method, name)
     settings_of = dataset if dataset in chosen.get("datasets", {}) else chosen.get("fallback", dataset)
     sections = _merged(chosen, chosen.get("datasets", {}).get(settings_of, {}))
-    models = {"data": DataSettings, "model": hyperparameters(method_class(method)), "recipe": Recipe}
+    models: dict[str, type[BaseModel]] = {
+        "data": DataSettings,
+        "model": hyperparameters(method_class(method)),
+        "recipe": Recipe,
+    }
     for key, value in overrides.items():
         sections[_section_of(key, models)][key] = value
     where = f"settings of {method} ({name})"

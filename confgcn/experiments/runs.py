@@ -172,7 +172,9 @@ def _config(request: RunRequest, settings: RunSettings, *, run: int) -> dict[str
 def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
     if settings.settings_of == request.graph:
         return []
-    return [f"{request.graph} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"]
+    return [
+        f"{request.graph} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"
+    ]
 
 
 @contextmanager

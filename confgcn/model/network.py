@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -92,8 +92,7 @@ class ConfGCN(AbstractMethod):
         last = shape.num_classes if output == "graph" else hidden_dim
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), last]
         self.layers = nn.ModuleList(
-            ConfidenceConvolution(before, after, bias=bias)
-            for before, after in zip(widths, widths[1:], strict=False)
+            ConfidenceConvolution(before, after, bias=bias) for before, after in pairwise(widths)
         )
         self.dense = nn.Linear(hidden_dim, shape.num_classes) if output == "dense" else None
         if self.dense is not None:
@@ -110,15 +109,19 @@ class ConfGCN(AbstractMethod):
             distance_offset=self.distance_offset,
             normalisation=self.normalisation,
         )
-        hidden: Tensor | SparseMatrix = graph.features
-        for number, layer in enumerate(self.layers, start=1):
-            hidden = dropout(hidden, self.dropout, training=self.training)
-            hidden = layer(graph.adjacency, weights, hidden)
-            is_output = self.dense is None and number == len(self.layers)
-            if self.activation == "relu" and not is_output:
-                hidden = functional.relu(hidden)
-        logits = hidden if self.dense is None else self.dense(hidden)
+        hidden = self._convolve(self.layers[0], graph, weights, graph.features)
+        for layer in self.layers[1:]:
+            hidden = self._convolve(layer, graph, weights, self._activate(hidden))
+        logits = hidden if self.dense is None else self.dense(self._activate(hidden))
         return Prediction(logits, mu, precision, distance, weights)
+
+    def _convolve(self, layer: nn.Module, graph: Graph, weights: Tensor, features: Tensor | SparseMatrix) -> Tensor:
+        features = dropout(features, self.dropout, training=self.training)
+        output: Tensor = layer(graph.adjacency, weights, features)
+        return output
+
+    def _activate(self, hidden: Tensor) -> Tensor:
+        return functional.relu(hidden) if self.activation == "relu" else hidden
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         terms = {"cross": cross_entropy(graph, prediction.logits, mean=self.cross_is_mean)}

@@ -45,8 +45,10 @@ class TrainingLoop:
         """Has the last epoch been run?"""
         if self.optimiser is None:
             return True
-        enough = len(self.history) >= self.recipe.epochs
-        return enough or bool(self.history) and STOPPING[self.recipe.stop](self.history, self.recipe.patience)
+        if not self.history:
+            return False
+        stopped = STOPPING[self.recipe.stop](self.history, self.recipe.patience)
+        return stopped or len(self.history) >= self.recipe.epochs
 
     def fit(self) -> None:
         """Run the epochs that are left and restore the selected weights."""
@@ -76,9 +78,14 @@ class TrainingLoop:
         loss = torch.stack(list(terms.values())).sum()
         self._require_finite(terms)
         loss.backward()
-        self._require_finite({f"gradient of {n}": p.grad for n, p in self.method.named_parameters() if p.grad is not None})
+        self._require_finite(
+            {f"gradient of {n}": p.grad for n, p in self.method.named_parameters() if p.grad is not None}
+        )
         self.optimiser.step()
-        return {"loss": float(loss.detach()), **{f"loss_{name}": float(value.detach()) for name, value in terms.items()}}
+        return {
+            "loss": float(loss.detach()),
+            **{f"loss_{name}": float(value.detach()) for name, value in terms.items()},
+        }
 
     def evaluate(self) -> dict[str, float]:
         """Validation accuracy and loss, without dropout."""

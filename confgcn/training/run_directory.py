@@ -1,4 +1,4 @@
-"""A run directory: claimed by one process at a time, never overwritten silently, finished when metrics.json is there."""
+"""A run directory: claimed by one process at a time, never overwritten silently, finished with metrics.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ LOCK = "run.lock"
 CONFIG = "config.json"
 METRICS = "metrics.json"
 CHECKPOINTS = "checkpoints"
-OWN_FILES = (CONFIG, METRICS, "history.jsonl", "environment.json", "predictions.csv", "model.*", "best_before_*", "*.tmp")
+OWN_FILES = (
+    CONFIG,
+    METRICS,
+    "history.jsonl",
+    "environment.json",
+    "predictions.csv",
+    "model.*",
+    "best_before_*",
+    "*.tmp",
+)
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 

@@ -1,0 +1,38 @@
+# `make demo` and `make test` each do all they need on a machine with Python, make and pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# The benchmark files, where they lie beside the project; elsewhere they are downloaded or the tests say what they skip.
+ifndef CONFGCN_DATA
+export CONFGCN_DATA := $(abspath $(wildcard ../shared/data))
+endif
+
+.PHONY: setup demo test check bench clean
+
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,tune]'
+	touch $@
+
+demo: setup
+	$(BIN)/confgcn train demo
+
+test: check
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python benchmarks/accuracy.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import click
 import typer
 
 import confgcn
@@ -50,24 +48,13 @@ def main() -> NoReturn:
     """Run the command line and exit with the code that says what happened."""
     signal.signal(signal.SIGTERM, _on_terminate)
     try:
-        code = app(standalone_mode=False)
-        sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ResourceError.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        complain("stopped")
-        sys.exit(128 + signal.SIGINT)
+        app()
     except (ConfGCNError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
         complain(_message(error))
         sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
+    raise AssertionError("typer exits by itself")
 
 
 def _message(error: BaseException) -> str:

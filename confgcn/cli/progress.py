@@ -41,4 +41,5 @@ class ProgressBar(Callback):
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        self.progress.stop()
+        if self.run:
+            self.progress.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,10 @@ SAMPLER_SEED = 0
 
 
 def search(request: RunRequest, *, space: Path, storage: Path, trials: int, notify: Notify) -> dict[str, Any]:
-    """Try settings from ``space`` until the study holds ``trials`` trials; returns the best."""
+    """Try settings from ``space`` until the study holds ``trials`` trials; returns the best.
+
+    A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
+    """
     try:
         import optuna
     except ImportError:
@@ -26,18 +30,25 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     ranges = read_toml(space)
+    is_grid = all(isinstance(choices, list) for choices in ranges.values())
+    trials = min(trials, math.prod(len(choices) for choices in ranges.values())) if is_grid else trials
     study = optuna.create_study(
         study_name=f"{request.graph}-{request.method}-{request.preset}",
         storage=f"sqlite:///{storage}",
-        sampler=optuna.samplers.TPESampler(seed=SAMPLER_SEED),
+        sampler=optuna.samplers.GridSampler(ranges, seed=SAMPLER_SEED)
+        if is_grid
+        else optuna.samplers.TPESampler(seed=SAMPLER_SEED),
         direction="maximize",
         load_if_exists=True,
     )
-    while (done := len(study.get_trials(states=[optuna.trial.TrialState.COMPLETE]))) < trials:
-        trial = study.ask()
-        value = validation_accuracy(replace(request, overrides=_suggest(trial, ranges)))
-        study.tell(trial, value)
-        notify(f"trial {done + 1} of {trials}: {value:.4f}, best {study.best_value:.4f}")
+    done = len(study.get_trials(states=[optuna.trial.TrialState.COMPLETE]))
+    study.optimize(
+        lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
+        n_trials=trials - done,
+        callbacks=[
+            lambda study, trial: notify(f"trial {trial.number}: {trial.value:.4f}, best {study.best_value:.4f}")
+        ],
+    )
     return {"validation_accuracy": study.best_value, "trials": trials, "settings": study.best_params}
 
 

@@ -1,0 +1,196 @@
+"""Every equation of the model against a version written with loops, values and gradients, on six nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck
+
+from confgcn.graph import Graph
+from confgcn.model import losses
+from confgcn.model.influence import influence
+from confgcn.model.label_distribution import covariance
+from confgcn.model.layer import ConfidenceConvolution
+from confgcn.ops import aggregate, edge_distance, normalise
+
+TOLERANCE = 1e-9
+CLASSES = 3
+
+
+@pytest.fixture
+def mu() -> Tensor:
+    return torch.randn(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+
+@pytest.fixture
+def precision() -> Tensor:
+    """Some of them negative, as they may become in training."""
+    return torch.randn(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).requires_grad_()
+
+
+def edges(graph: Graph) -> list[tuple[int, int]]:
+    return list(zip(graph.adjacency.indices.tolist(), graph.adjacency.rows.tolist(), strict=True))
+
+
+def slow_distance(mu: Tensor, precision: Tensor, u: int, v: int) -> Tensor:
+    total = mu.new_zeros(())
+    for j in range(CLASSES):
+        total = total + (mu[u, j] - mu[v, j]) ** 2 * (precision[u, j] + precision[v, j])
+    return total
+
+
+def assert_same(fast: Tensor, slow: Tensor, *variables: Tensor) -> None:
+    """Equal values, and equal gradients of a random combination of them."""
+    torch.testing.assert_close(fast, slow, rtol=TOLERANCE, atol=TOLERANCE)
+    mix = torch.randn(fast.shape, dtype=fast.dtype, generator=torch.Generator().manual_seed(3))
+    for ours, theirs in zip(
+        torch.autograd.grad((fast * mix).sum(), variables),
+        torch.autograd.grad((slow * mix).sum(), variables),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_distance(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
+    slow = torch.stack([slow_distance(mu, precision, u, v) for u, v in edges(six_nodes)])
+    assert_same(edge_distance(six_nodes.adjacency, mu, precision), slow, mu, precision)
+    assert gradcheck(lambda m, p: edge_distance(six_nodes.adjacency, m, p), (mu, precision))
+
+
+@pytest.mark.parametrize("normalisation", ["none", "softmax"])
+def test_influence(six_nodes: Graph, mu: Tensor, normalisation: str) -> None:
+    precision = torch.rand(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(4)).requires_grad_()
+    scores = {(u, v): 1 / (slow_distance(mu, precision, u, v) + 0.5) for u, v in edges(six_nodes)}
+    if normalisation == "softmax":
+        slow = torch.stack(
+            [
+                torch.exp(scores[u, v]) / sum(torch.exp(s) for (_, w), s in scores.items() if w == v)
+                for u, v in edges(six_nodes)
+            ]
+        )
+    else:
+        slow = torch.stack([scores[edge] for edge in edges(six_nodes)])
+
+    def fast(mu: Tensor, precision: Tensor) -> Tensor:
+        distance = edge_distance(six_nodes.adjacency, mu, precision)
+        return influence(
+            six_nodes.adjacency, distance, score="distance", distance_offset=0.5, normalisation=normalisation
+        )
+
+    assert_same(fast(mu, precision), slow, mu, precision)
+    assert gradcheck(fast, (mu, precision))
+
+
+def test_uniform_influence_is_the_plain_mean_under_softmax(six_nodes: Graph) -> None:
+    weights = influence(
+        six_nodes.adjacency,
+        torch.rand(len(six_nodes.adjacency.indices)),
+        score="uniform",
+        distance_offset=1.0,
+        normalisation="softmax",
+    )
+    neighbours = [sum(target == v for _, target in edges(six_nodes)) for _, v in edges(six_nodes)]
+    torch.testing.assert_close(weights, torch.tensor([1 / n for n in neighbours]))
+
+
+def test_symmetric_normalisation(six_nodes: Graph) -> None:
+    size = {v: sum(target == v for _, target in edges(six_nodes)) for v in range(6)}
+    expected = torch.tensor([1 / math.sqrt(size[u] * size[v]) for u, v in edges(six_nodes)])
+    torch.testing.assert_close(normalise(six_nodes.adjacency, torch.ones(len(expected)), "symmetric"), expected)
+
+
+def test_aggregation(six_nodes: Graph) -> None:
+    generator = torch.Generator().manual_seed(5)
+    weights = torch.randn(len(edges(six_nodes)), dtype=torch.float64, generator=generator).requires_grad_()
+    values = torch.randn(6, 2, dtype=torch.float64, generator=generator).requires_grad_()
+    rows = [values.new_zeros(2) for _ in range(6)]
+    for weight, (u, v) in zip(weights, edges(six_nodes), strict=True):
+        rows[v] = rows[v] + weight * values[u]
+    assert_same(aggregate(six_nodes.adjacency, weights, values), torch.stack(rows), weights, values)
+    assert gradcheck(lambda w, x: aggregate(six_nodes.adjacency, w, x), (weights, values))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_layer(six_nodes: Graph, bias: bool) -> None:
+    layer = ConfidenceConvolution(4, 2, bias=bias).double()
+    if layer.bias is not None:
+        torch.nn.init.normal_(layer.bias)
+    weights = torch.rand(len(edges(six_nodes)), dtype=torch.float64).requires_grad_()
+    hidden = torch.randn(6, 4, dtype=torch.float64).requires_grad_()
+    rows = [hidden.new_zeros(2) for _ in range(6)]
+    for r, (u, v) in zip(weights, edges(six_nodes), strict=True):
+        message = layer.weight.T @ hidden[u] + (layer.bias if layer.bias is not None else 0)
+        rows[v] = rows[v] + r * message
+    fast = layer(six_nodes.adjacency, weights, hidden)
+    assert_same(fast, torch.stack(rows), weights, hidden, *layer.parameters())
+    assert gradcheck(lambda r, h: layer(six_nodes.adjacency, r, h), (weights, hidden))
+
+
+def test_smooth_loss_counts_every_undirected_edge_once(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
+    undirected = [(u, v) for u, v in edges(six_nodes) if u < v]
+    assert len(undirected) == 5
+    slow = torch.stack([slow_distance(mu, precision, u, v) for u, v in undirected]).sum()
+    fast = losses.smooth_loss(edge_distance(six_nodes.adjacency, mu, precision))
+    assert_same(fast, slow, mu, precision)
+
+
+def test_label_loss(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
+    gamma = 0.4
+    slow = mu.new_zeros(())
+    for v in six_nodes.train.tolist():
+        for j in range(CLASSES):
+            y = 1.0 if six_nodes.labels[v] == j else 0.0
+            slow = slow + (mu[v, j] - y) ** 2 * (precision[v, j] + 1 / gamma)
+    nodes = six_nodes.train
+    one_hot = torch.eye(CLASSES, dtype=torch.float64)[six_nodes.labels[nodes]]
+    fast = losses.label_loss(mu[nodes], precision[nodes], one_hot, certainty=1 / gamma)
+    assert_same(fast, slow, mu, precision)
+
+
+def test_const_loss(mu: Tensor) -> None:
+    probabilities = torch.rand(6, CLASSES, dtype=torch.float64).requires_grad_()
+    slow = mu.new_zeros(())
+    for v in range(6):
+        for j in range(CLASSES):
+            slow = slow + (mu[v, j] - probabilities[v, j]) ** 2
+    assert_same(losses.const_loss(mu, probabilities), slow, mu, probabilities)
+
+
+def test_reg_loss(precision: Tensor) -> None:
+    slow = precision.new_zeros(())
+    for value in precision.flatten():
+        slow = slow + torch.maximum(-value, torch.zeros_like(value))
+    assert (precision < 0).any()
+    assert_same(losses.reg_loss(precision), slow, precision)
+
+
+def test_covariance_is_the_inverse_and_finite_at_zero() -> None:
+    precision = torch.tensor([2.0, -4.0, 0.0, 1e-30, -1e-30], dtype=torch.float64)
+    result = covariance(precision)
+    torch.testing.assert_close(result[:2], torch.tensor([0.5, -0.25], dtype=torch.float64))
+    assert torch.isfinite(result).all()
+    assert result[4] < 0 < result[3]
+
+
+def test_doubled_l2_squares_the_penalty_of_each_variable() -> None:
+    variables = [torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([[3.0]], dtype=torch.float64)]
+    s = 0.1
+    slow = sum(s / 2 * (s / 2 * float((w**2).sum())) ** 2 for w in variables)
+    fast = losses.doubled_l2(losses.squared_norms(variables), s)
+    assert float(fast) == pytest.approx(slow, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("loss", [losses.smooth_loss, losses.reg_loss])
+def test_losses_of_one_argument_pass_gradcheck(loss: Callable[[Tensor], Tensor], precision: Tensor) -> None:
+    assert gradcheck(loss, (precision,))
+
+
+def test_losses_of_more_arguments_pass_gradcheck(mu: Tensor, precision: Tensor) -> None:
+    labels = torch.eye(CLASSES, dtype=torch.float64)[torch.tensor([0, 1, 2, 0, 1, 2])]
+    assert gradcheck(lambda m, p: losses.label_loss(m, p, labels, certainty=2.0), (mu, precision))
+    assert gradcheck(losses.const_loss, (mu, precision))
+    assert gradcheck(lambda p: losses.reg_loss(covariance(p)), (precision,))

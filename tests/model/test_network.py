@@ -1,0 +1,145 @@
+"""The whole network: its terms against the equations, depth, the guard against odd distances, the control."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from confgcn.graph import Graph
+from confgcn.method import Shape
+from confgcn.model import losses
+from confgcn.model.network import ConfGCN
+from confgcn.ops import edge_distance
+
+RELEASED = {
+    "normalisation": "softmax",
+    "activation": "identity",
+    "bias": False,
+    "output": "graph",
+    "label_scores": "softmax",
+    "precision": "elu",
+    "label_certainty": "multiplied",
+    "quadratic_scale": 0.5,
+    "const_over": "labelled",
+    "reg_on": "precision",
+    "cross": "mean",
+    "doubled_l2": 0.1,
+}
+
+
+def dense_influence(graph: Graph, weights: torch.Tensor) -> torch.Tensor:
+    matrix = torch.zeros(6, 6, dtype=weights.dtype)
+    matrix[graph.adjacency.rows, graph.adjacency.indices] = weights
+    return matrix
+
+
+def test_paper_network_is_two_relu_layers_and_a_dense_one(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes), hidden_dim=5)
+    prediction = method(six_nodes)
+    r = dense_influence(six_nodes, prediction.influence)
+    hidden = six_nodes.features
+    for layer in method.layers:
+        hidden = torch.relu(r @ (hidden @ layer.weight + layer.bias))
+    expected = hidden @ method.dense.weight.T + method.dense.bias
+    torch.testing.assert_close(prediction.logits, expected)
+
+
+def test_released_network_is_two_linear_layers(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes), **RELEASED)
+    prediction = method(six_nodes)
+    r = dense_influence(six_nodes, prediction.influence)
+    first, second = method.layers
+    expected = r @ (r @ (six_nodes.features @ first.weight) @ second.weight)
+    torch.testing.assert_close(prediction.logits, expected)
+    torch.testing.assert_close(prediction.mu.sum(1), torch.ones(6))
+
+
+def test_paper_terms(six_nodes: Graph) -> None:
+    weights = {"lambda_smooth": 2.0, "lambda_label": 3.0, "lambda_const": 4.0, "lambda_reg": 5.0}
+    method = ConfGCN(Shape.of(six_nodes), gamma=0.5, **weights)
+    torch.nn.init.normal_(method.label_distribution.raw_precision)
+    prediction = method(six_nodes)
+    mu, precision = method.label_distribution.raw_mu, method.label_distribution.raw_precision
+    train, labels = six_nodes.train, six_nodes.labels[six_nodes.train]
+    one_hot = torch.eye(3)[labels]
+    log_probabilities = prediction.logits.log_softmax(-1)
+    expected = {
+        "cross": -log_probabilities[train, labels].sum(),
+        "smooth": 2 * losses.smooth_loss(edge_distance(six_nodes.adjacency, mu, precision)),
+        "label": 3 * ((mu[train] - one_hot) ** 2 * (precision[train] + 1 / 0.5)).sum(),
+        "const": 4 * ((mu - log_probabilities.exp()) ** 2).sum(),
+        "reg": 5 * torch.clamp(-1 / precision, min=0).sum(),
+    }
+    terms = {name: term.value() for name, term in method.loss_terms(six_nodes, prediction).items()}
+    assert terms.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(terms[name], value)
+
+
+def test_released_terms(six_nodes: Graph) -> None:
+    weights = {"lambda_smooth": 2.0, "lambda_label": 3.0, "lambda_const": 4.0, "lambda_reg": 5.0}
+    method = ConfGCN(Shape.of(six_nodes), gamma=0.5, **RELEASED, **weights)
+    torch.nn.init.normal_(method.label_distribution.raw_precision)
+    prediction = method(six_nodes)
+    mu = method.label_distribution.raw_mu.softmax(-1)
+    precision = torch.nn.functional.elu(method.label_distribution.raw_precision)
+    train, labels = six_nodes.train, six_nodes.labels[six_nodes.train]
+    one_hot = torch.eye(3)[labels]
+    log_probabilities = prediction.logits.log_softmax(-1)
+    directed = edge_distance(six_nodes.adjacency, mu, precision)
+    norms = [float((p.detach() ** 2).sum()) for p in method.parameters()]
+    expected = {
+        "cross": -log_probabilities[train, labels].mean(),
+        "smooth": 2 * 0.25 * directed.sum(),
+        "label": 3 * 0.5 * ((mu[train] - one_hot) ** 2 * (precision[train] + 0.5)).sum(),
+        "const": 4 * ((mu[train] - log_probabilities[train].exp()) ** 2).sum(),
+        "reg": 5 * torch.clamp(-precision, min=0).sum(),
+        "l2": torch.tensor(sum(0.05 * (0.05 * norm) ** 2 for norm in norms)),
+    }
+    terms = {name: term.value() for name, term in method.loss_terms(six_nodes, prediction).items()}
+    assert terms.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(terms[name], value)
+
+
+def test_a_zero_weight_removes_a_term(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes), lambda_const=0.0)
+    assert "const" not in method.loss_terms(six_nodes, method(six_nodes))
+
+
+@pytest.mark.parametrize("num_layers", [1, 2, 5])
+@pytest.mark.parametrize("settings", [{}, RELEASED])
+def test_any_depth(six_nodes: Graph, num_layers: int, settings: dict[str, object]) -> None:
+    method = ConfGCN(Shape.of(six_nodes), num_layers=num_layers, **settings)
+    assert len(method.layers) == num_layers
+    assert method(six_nodes).logits.shape == (6, 3)
+
+
+def test_initial_values(six_nodes: Graph) -> None:
+    distribution = ConfGCN(Shape.of(six_nodes)).label_distribution
+    assert (distribution.raw_precision == 1).all()
+    assert distribution.raw_mu.abs().max() <= (6 / (6 + 3)) ** 0.5
+
+
+def test_identical_scores_give_finite_influence(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes))
+    torch.nn.init.zeros_(method.label_distribution.raw_mu)
+    prediction = method(six_nodes)
+    assert (prediction.distance == 0).all()
+    assert torch.isfinite(prediction.influence).all()
+
+
+@pytest.mark.parametrize("value", [-0.9, 0.0, 1e30])
+def test_released_influence_stays_a_distribution_at_extreme_precisions(six_nodes: Graph, value: float) -> None:
+    method = ConfGCN(Shape.of(six_nodes), **RELEASED)
+    torch.nn.init.constant_(method.label_distribution.raw_precision, value)
+    influence = method(six_nodes).influence
+    sums = torch.zeros(6).index_add_(0, six_nodes.adjacency.rows, influence.detach())
+    torch.testing.assert_close(sums, torch.ones(6))
+
+
+def test_uniform_control_differs_only_in_the_influence(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes), influence="uniform", **RELEASED)
+    torch.nn.init.normal_(method.label_distribution.raw_mu)
+    degrees = (six_nodes.degrees + 1)[six_nodes.adjacency.rows]
+    torch.testing.assert_close(method(six_nodes).influence, 1 / degrees)

@@ -1,0 +1,135 @@
+"""The contract: every check on every method of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn.experiments.presets import preset_names, resolve
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, LossTerm, Shape
+from confgcn.methods import METHODS, method_class
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.recipe import Recipe
+from confgcn.training.seed import seeded
+
+VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
+SHORT = Recipe(epochs=4)
+
+
+def build(variant: tuple[str, str], graph: Graph, **changes: object) -> AbstractMethod:
+    settings = resolve(*variant, graph.name, changes)
+    return method_class(variant[0])(Shape.of(graph), **settings.model)
+
+
+def fitted(variant: tuple[str, str], graph: Graph, *, seed: int = 0, **changes: object) -> TrainingLoop:
+    with seeded(seed):
+        loop = TrainingLoop(build(variant, graph, **changes), graph, SHORT)
+        loop.fit()
+    return loop
+
+
+def permuted(graph: Graph, order: torch.Tensor) -> Graph:
+    """The same graph with node ``order[i]`` at position i."""
+    position = torch.argsort(order)
+    edges = torch.stack([position[graph.adjacency.indices], position[graph.adjacency.rows]], dim=1)
+    parts = {part: position[getattr(graph, part)].numpy() for part in ("train", "validation", "test")}
+    return Graph.build(edges.numpy(), graph.features[order].numpy(), graph.labels[order].numpy(), **parts)
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda variant: "-".join(variant))
+def variant(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return request.param
+
+
+def test_logits_have_the_right_shape_and_probabilities_sum_to_one(variant: tuple[str, str], six_nodes: Graph) -> None:
+    prediction = fitted(variant, six_nodes).predict()
+    assert prediction.logits.shape == (6, 3)
+    torch.testing.assert_close(prediction.probabilities.sum(1), torch.ones(6))
+    for quantity in (prediction.mu, prediction.precision):
+        assert quantity is None or (quantity.shape == (6, 3) and torch.isfinite(quantity).all())
+
+
+def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], small_graph: Graph) -> None:
+    first, second, other = (fitted(variant, small_graph, seed=seed).predict().logits for seed in (3, 3, 4))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, other)
+
+
+def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_graph: Graph) -> None:
+    order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
+    graph, twin = small_graph, permuted(small_graph, order)
+    with seeded(0):
+        method, moved = (build(variant, g, dropout=0.0).double() for g in (graph, twin))
+    state = {name: value[order] if value.shape[:1] == (120,) else value for name, value in method.state_dict().items()}
+    moved.load_state_dict(state)
+    loops = [
+        TrainingLoop(m, replace(g, features=g.features.double()), SHORT)
+        for m, g in ((method, graph), (moved, twin))
+    ]
+    for loop in loops:
+        loop.fit()
+    original, shuffled = (loop.predict().logits for loop in loops)
+    torch.testing.assert_close(shuffled, original[order], rtol=1e-7, atol=1e-9)
+
+
+def test_labels_outside_the_training_set_change_no_bit(variant: tuple[str, str], small_graph: Graph) -> None:
+    labels = small_graph.labels.clone()
+    labels[small_graph.test] = (labels[small_graph.test] + 1) % 4
+    altered = replace(small_graph, labels=labels)
+    before, after = (fitted(variant, graph).predict().logits for graph in (small_graph, altered))
+    assert torch.equal(before, after)
+
+
+def test_saved_weights_give_the_same_predictions(variant: tuple[str, str], small_graph: Graph) -> None:
+    loop = fitted(variant, small_graph)
+    twin = build(variant, small_graph)
+    twin.load_state_dict(loop.method.state_dict())
+    assert torch.equal(twin.eval()(small_graph.training_view()).logits, loop.predict().logits)
+
+
+def test_isolated_node_and_component_without_labels_are_finite(variant: tuple[str, str]) -> None:
+    graph = Graph.build([(0, 1), (2, 3)], np.eye(5), [0, 1, 0, 1, 0], train=[0, 1], validation=[2], test=[3, 4])
+    assert torch.isfinite(fitted(variant, graph).predict().logits).all()
+
+
+def test_a_class_without_training_label(variant: tuple[str, str]) -> None:
+    graph = Graph.build([(0, 1), (1, 2), (2, 3)], np.eye(4), [0, 1, 2, 2], train=[0, 1], validation=[2], test=[3])
+    assert fitted(variant, graph).predict().logits.shape == (4, 3)
+
+
+def test_one_feature(variant: tuple[str, str], six_nodes: Graph) -> None:
+    graph = six_nodes.with_features(six_nodes.features[:, :1])
+    assert torch.isfinite(fitted(variant, graph).predict().logits).all()
+
+
+def test_sparse_and_dense_features_agree(variant: tuple[str, str], small_graph: Graph) -> None:
+    values = small_graph.features.clamp(min=0)
+    dense = small_graph.with_features(values)
+    parts = {part: getattr(small_graph, part).numpy() for part in ("train", "validation", "test")}
+    edges = torch.stack([small_graph.adjacency.indices, small_graph.adjacency.rows], dim=1).numpy()
+    sparse = Graph.build(edges, sp.csr_matrix(values.numpy()), small_graph.labels.numpy(), **parts)
+    results = [fitted(variant, graph, dropout=0.0).predict().logits for graph in (dense, sparse)]
+    torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)
+
+
+def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_nodes: Graph) -> None:
+    method = build(variant, six_nodes)
+    grouped = [id(parameter) for group in method.parameter_groups() for parameter in group["params"]]
+    assert sorted(grouped) == sorted(id(parameter) for parameter in method.parameters())
+
+
+def test_loss_terms_add_up_over_shards_before_they_are_formed() -> None:
+    whole = LossTerm(torch.tensor(6.0), count=3, weight=2.0)
+    parts = [LossTerm(torch.tensor(2.0), count=1, weight=2.0), LossTerm(torch.tensor(4.0), count=2, weight=2.0)]
+    added = LossTerm(parts[0].sum + parts[1].sum, parts[0].count + parts[1].count, 2.0)
+    assert added.value() == whole.value() == 4.0
+
+
+def test_loss_term_finishes_the_added_statistic() -> None:
+    term = LossTerm(torch.tensor([1.0, 2.0]), weight=3.0, finish=lambda statistic: statistic.square().sum())
+    assert term.value() == 15.0

@@ -1,0 +1,42 @@
+"""Sparse products equal dense ones, and only stored entries get a gradient."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import gradcheck
+
+from confgcn.sparse import SparseMatrix, SparseStructure
+
+
+def example() -> tuple[SparseMatrix, torch.Tensor]:
+    structure = SparseStructure(torch.tensor([0, 2, 2, 3]), torch.tensor([0, 3, 1]), (3, 4))
+    dense = torch.tensor([[2.0, 0, 0, -1], [0, 0, 0, 0], [0, 5, 0, 0]], dtype=torch.float64)
+    return SparseMatrix(structure, torch.tensor([2.0, -1, 5], dtype=torch.float64)), dense
+
+
+def test_product_and_gradient_equal_the_dense_ones() -> None:
+    matrix, dense = example()
+    weight = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(matrix @ weight, dense @ weight)
+    (ours,) = torch.autograd.grad((matrix @ weight).square().sum(), weight)
+    (theirs,) = torch.autograd.grad((dense @ weight).square().sum(), weight)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_gradcheck_in_values_and_dense_factor() -> None:
+    matrix, _ = example()
+    weight = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(matrix.structure.matmul, (matrix.values.clone().requires_grad_(), weight))
+
+
+def test_transpose() -> None:
+    matrix, dense = example()
+    structure, order = matrix.structure.transposed
+    torch.testing.assert_close(
+        structure.matmul(matrix.values[order], torch.eye(3, dtype=torch.float64)), dense.T.contiguous()
+    )
+
+
+def test_row_sums() -> None:
+    matrix, dense = example()
+    torch.testing.assert_close(matrix.row_sums(), dense.sum(1))

@@ -5,7 +5,7 @@ Edges are those of a graph's ``adjacency``: row = target, column = source, self 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -23,9 +23,9 @@ def edge_distance(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> 
 
     Shapes: ``mu`` (N, C), ``precision`` (N, C): the diagonal of the inverse covariance.
     """
-    source, target = adjacency.indices, adjacency.rows
-    difference = mu[source] - mu[target]  # (E, C)
-    return (difference.square() * (precision[source] + precision[target])).sum(-1)
+    difference = at_source(adjacency, mu) - at_target(adjacency, mu)  # (E, C)
+    certainty = at_source(adjacency, precision) + at_target(adjacency, precision)  # (E, C)
+    return (difference.square() * certainty).sum(-1)
 
 
 def normalise(adjacency: SparseStructure, scores: Tensor, how: Normalisation) -> Tensor:
@@ -38,8 +38,8 @@ def normalise(adjacency: SparseStructure, scores: Tensor, how: Normalisation) ->
         return scores
     if how == "softmax":
         return _edge_softmax(adjacency, scores)
-    root = _sum_by_target(adjacency, scores).rsqrt()
-    return scores * root[adjacency.indices] * root[adjacency.rows]
+    root = sum_by_target(adjacency, scores).rsqrt()
+    return scores * at_source(adjacency, root) * at_target(adjacency, root)
 
 
 def aggregate(adjacency: SparseStructure, weights: Tensor, values: Tensor) -> Tensor:
@@ -56,14 +56,62 @@ def dropout(features: Tensor | SparseMatrix, probability: float, *, training: bo
     return functional.dropout(features, probability)
 
 
+def at_source(adjacency: SparseStructure, values: Tensor) -> Tensor:
+    """The value of each edge's source, (N, ...) -> (E, ...)."""
+    return _gather(values, adjacency.indices, adjacency.transposed)
+
+
+def at_target(adjacency: SparseStructure, values: Tensor) -> Tensor:
+    """The value of each edge's target, (N, ...) -> (E, ...)."""
+    return _gather(values, adjacency.rows, (adjacency, None))
+
+
+def sum_by_target(adjacency: SparseStructure, values: Tensor) -> Tensor:
+    """Sum over the edges of each target, (E, ...) -> (N, ...)."""
+    summed: Tensor = _SumByTarget.apply(values, adjacency)  # type: ignore[no-untyped-call]
+    return summed
+
+
 def _edge_softmax(adjacency: SparseStructure, scores: Tensor) -> Tensor:
-    target = adjacency.rows
     # Shifting by the largest score of each target changes nothing but keeps exp() in range.
     highest = scores.new_full((adjacency.shape[0],), -torch.inf)
-    highest = highest.scatter_reduce(0, target, scores.detach(), "amax")
-    exponential = (scores - highest[target]).exp()
-    return exponential / _sum_by_target(adjacency, exponential)[target]
+    highest = highest.scatter_reduce(0, adjacency.rows, scores.detach(), "amax")
+    exponential = (scores - at_target(adjacency, highest)).exp()
+    return exponential / at_target(adjacency, sum_by_target(adjacency, exponential))
 
 
-def _sum_by_target(adjacency: SparseStructure, values: Tensor) -> Tensor:
-    return values.new_zeros(adjacency.shape[0]).index_add(0, adjacency.rows, values)
+def _gather(values: Tensor, index: Tensor, groups: tuple[SparseStructure, Tensor | None]) -> Tensor:
+    gathered: Tensor = _Gather.apply(values, index, groups)  # type: ignore[no-untyped-call]
+    return gathered
+
+
+class _Gather(torch.autograd.Function):
+    """values[index]; its gradient sums over groups of edges in a fixed order, so it has the same bits every time."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, index: Tensor, groups: tuple[SparseStructure, Tensor | None]) -> Tensor:
+        ctx.groups = groups
+        return values[index]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        structure, order = ctx.groups
+        (gradient,) = gradients
+        return _segment_sum(structure, gradient if order is None else gradient[order]), None, None
+
+
+class _SumByTarget(torch.autograd.Function):
+    """The adjoint of gathering at the target."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, adjacency: SparseStructure) -> Tensor:
+        ctx.adjacency = adjacency
+        return _segment_sum(adjacency, values)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0][ctx.adjacency.rows], None
+
+
+def _segment_sum(structure: SparseStructure, values: Tensor) -> Tensor:
+    return torch.segment_reduce(values.contiguous(), "sum", offsets=structure.indptr, axis=0)

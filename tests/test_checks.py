@@ -251,7 +251,9 @@ def test_l10_parts_that_overlap_are_named_with_count_and_examples(first: str, se
 
 
 def test_l10_masks_that_overlap_are_refused() -> None:
-    assert "train and test share 1 nodes (for example 2)" in refusal(train=[True, False, True], test=[False, False, True])
+    assert "train and test share 1 nodes (for example 2)" in refusal(
+        train=[True, False, True], test=[False, False, True]
+    )
 
 
 @pytest.mark.parametrize("part", ["train", "validation", "test"])

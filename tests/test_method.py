@@ -68,8 +68,7 @@ def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_grap
     state = {name: value[order] if value.shape[:1] == (120,) else value for name, value in method.state_dict().items()}
     moved.load_state_dict(state)
     loops = [
-        TrainingLoop(m, replace(g, features=g.features.double()), SHORT)
-        for m, g in ((method, graph), (moved, twin))
+        TrainingLoop(m, replace(g, features=g.features.double()), SHORT) for m, g in ((method, graph), (moved, twin))
     ]
     for loop in loops:
         loop.fit()

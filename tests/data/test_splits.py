@@ -1,0 +1,75 @@
+"""Splits are drawn by seed, from labelled nodes only, in the sizes asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from confgcn.data.splits import planetoid_split, random_split
+from confgcn.exceptions import DataError
+from confgcn.graph import Graph
+
+Split = Callable[..., Graph]
+SPLITS = [
+    pytest.param(partial(random_split, train=6, validation=7, test=8), id="random"),
+    pytest.param(partial(planetoid_split, per_class=2, validation=7, test=8), id="planetoid"),
+]
+
+
+def graph_with_labels(labels: list[int]) -> Graph:
+    return Graph.build([(0, 1)], np.ones((len(labels), 1)), labels, class_names=["cat", "dog", "emu"])
+
+
+THIRTY = graph_with_labels([0, 1, 2, 0, -1] * 6)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_parts_have_their_sizes_are_sorted_disjoint_and_labelled(split: Split) -> None:
+    graph = split(THIRTY, seed=3)
+    parts = [graph.train.tolist(), graph.validation.tolist(), graph.test.tolist()]
+    assert [len(part) for part in parts] == [6, 7, 8]
+    assert all(part == sorted(part) for part in parts)
+    chosen = [node for part in parts for node in part]
+    assert len(set(chosen)) == 21
+    assert (graph.labels[chosen] >= 0).all()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_same_seed_gives_the_same_split_and_another_seed_another(split: Split) -> None:
+    assert split(THIRTY, seed=3).fingerprint == split(THIRTY, seed=3).fingerprint
+    assert split(THIRTY, seed=3).fingerprint != split(THIRTY, seed=4).fingerprint
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_graph_given_keeps_its_split(split: Split) -> None:
+    before = THIRTY.fingerprint
+    split(THIRTY, seed=3)
+    assert len(THIRTY.train) == 0
+    assert THIRTY.fingerprint == before
+
+
+def test_planetoid_split_takes_as_many_training_nodes_of_every_class() -> None:
+    graph = planetoid_split(THIRTY, seed=0, per_class=5, validation=3, test=4)
+    assert graph.labels[graph.train].bincount().tolist() == [5, 5, 5]
+
+
+def test_a_split_may_use_every_labelled_node_but_not_one_more() -> None:
+    graph = random_split(THIRTY, seed=0, train=10, validation=10, test=4)
+    assert graph.split_names().count("") == 6
+    with pytest.raises(DataError, match="needs 25 labelled nodes, there are 24"):
+        random_split(THIRTY, seed=0, train=10, validation=10, test=5)
+    with pytest.raises(DataError, match="needs 25 labelled nodes, there are 24"):
+        planetoid_split(THIRTY, seed=0, per_class=2, validation=10, test=9)
+
+
+def test_l13_a_class_with_too_few_members_is_named() -> None:
+    graph = graph_with_labels([0, 0, 0, 0, 1, 2, 2, 2])
+    with pytest.raises(DataError, match="class 'dog' has 1 labelled nodes, fewer than 2"):
+        planetoid_split(graph, seed=0, per_class=2, validation=1, test=1)
+
+
+def test_a_part_may_be_empty() -> None:
+    assert len(random_split(THIRTY, seed=0, train=3, validation=0, test=3).validation) == 0

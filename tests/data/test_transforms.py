@@ -1,0 +1,64 @@
+"""Row scaling: the same for dense and sparse features, and safe for every finite row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn.data.transforms import scale_features
+from confgcn.graph import Graph
+from confgcn.sparse import SparseMatrix
+
+ROWS = np.array([[1.0, 3, 0], [0, 0, 0], [-1, 0, 1], [0, -4, 0]])
+SCALED = [[0.25, 0.75, 0], [0, 0, 0], [-0.5, 0, 0.5], [0, -1, 0]]
+
+
+def graph_with(features: Any) -> Graph:
+    return Graph.build([(0, 1)], features, np.zeros(features.shape[0], int))
+
+
+def dense(features: torch.Tensor | SparseMatrix) -> torch.Tensor:
+    return features @ torch.eye(features.shape[1])
+
+
+@pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])
+def test_rows_are_divided_by_their_absolute_sum_and_zero_rows_stay_zero(as_given: Any) -> None:
+    scaled = scale_features(graph_with(as_given(ROWS)), "rows").features
+    assert dense(scaled).tolist() == SCALED
+
+
+def test_sparse_features_stay_sparse() -> None:
+    scaled = scale_features(graph_with(sp.csr_matrix(ROWS)), "rows").features
+    assert isinstance(scaled, SparseMatrix)
+    assert len(scaled.values) == 5
+
+
+def test_sparse_equals_dense_on_arbitrary_rows() -> None:
+    features = np.random.default_rng(0).normal(size=(20, 7)) * (np.arange(7) % 3 == 0)
+    by_row = scale_features(graph_with(features), "rows").features
+    by_entry = scale_features(graph_with(sp.csr_matrix(features)), "rows").features
+    torch.testing.assert_close(dense(by_entry), dense(by_row))
+
+
+@pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("size", [3e38, 1e-40], ids=["sum overflows float32", "sum is subnormal"])
+def test_extreme_rows_are_scaled_like_any_other(as_given: Any, size: float) -> None:
+    scaled = scale_features(graph_with(as_given(np.full((2, 2), size))), "rows").features
+    torch.testing.assert_close(dense(scaled), torch.full((2, 2), 0.5))
+
+
+def test_none_leaves_the_graph_as_it_is() -> None:
+    graph = graph_with(ROWS)
+    assert scale_features(graph, "none") is graph
+
+
+def test_the_graph_given_keeps_its_features() -> None:
+    graph = graph_with(sp.csr_matrix(ROWS))
+    before = graph.fingerprint
+    assert scale_features(graph, "rows").fingerprint != before
+    assert isinstance(graph.features, SparseMatrix)
+    assert graph.features.values.tolist() == [1, 3, -1, 1, -4]

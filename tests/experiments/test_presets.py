@@ -1,0 +1,96 @@
+"""Presets: the published values, the fallback, and every way to get a name wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from confgcn.exceptions import UsageError
+from confgcn.experiments.presets import FOLDER, hyperparameters, preset_names, resolve
+from confgcn.methods import METHODS
+from confgcn.toml import read_toml
+
+# c, dropout, gamma, L2, smooth, label, const, reg: the options the authors published for each data set
+PUBLISHED = {
+    "citeseer": (0.1, 0.3, 3, 0.1, 1, 0, 10, 1),
+    "cora": (1, 0.8, 0.1, 0.01, 0, 1, 0, 1),
+    "pubmed": (1, 0.555, 1, 0.1, 10, 1, 1, 1),
+    "cora_ml": (1, 0.555, 10, 0.05, 0, 1, 1, 1),
+}
+KEYS = ("distance_offset", "dropout", "gamma", "doubled_l2") + tuple(
+    f"lambda_{term}" for term in ("smooth", "label", "const", "reg")
+)
+
+
+@pytest.mark.parametrize("dataset", PUBLISHED)
+def test_released_has_the_published_options(dataset: str) -> None:
+    settings = resolve("confgcn", "released", dataset, {})
+    assert tuple(settings.model[key] for key in KEYS) == PUBLISHED[dataset]
+    assert settings.settings_of == dataset
+    assert (settings.model["hidden_dim"], settings.recipe.epochs, settings.recipe.learning_rate) == (16, 250, 0.01)
+
+
+def test_a_graph_without_published_settings_uses_those_of_cora_ml() -> None:
+    settings = resolve("confgcn", "default", "demo", {})
+    assert (settings.preset, settings.settings_of) == ("released", "cora_ml")
+    assert settings.model == resolve("confgcn", "released", "cora_ml", {}).model
+
+
+@pytest.mark.parametrize("dataset", PUBLISHED)
+def test_paper_is_the_printed_equations(dataset: str) -> None:
+    settings = resolve("confgcn", "paper", dataset, {})
+    printed = {
+        name: field.default
+        for name, field in hyperparameters(METHODS["confgcn"]).model_fields.items()
+        if not name.startswith("lambda_") and name != "gamma"
+    }
+    assert {name: settings.model[name] for name in printed} == printed
+    assert all(settings.model[f"lambda_{term}"] > 0 for term in ("smooth", "label", "const", "reg"))
+
+
+def test_tuned_gcn_differs_from_the_reference_on_cora_ml_only() -> None:
+    for dataset in PUBLISHED:
+        tuned, reference = (resolve("gcn", preset, dataset, {}) for preset in ("tuned", "reference"))
+        assert (tuned.model == reference.model) is (dataset != "cora_ml")
+        assert tuned.recipe == reference.recipe
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_preset_of_every_method_resolves(method: str) -> None:
+    assert preset_names(method)
+    for preset in [*preset_names(method), "default"]:
+        resolve(method, preset, "cora", {})
+
+
+def test_overrides_find_their_section() -> None:
+    overrides = {"epochs": 3, "dropout": 0.1, "feature_scaling": "none"}
+    settings = resolve("confgcn", "released", "cora", overrides)
+    assert (settings.recipe.epochs, settings.model["dropout"], settings.data.feature_scaling) == (3, 0.1, "none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("confgnc", "default", "cora", {}), "did you mean 'confgcn'"),
+        (("confgcn", "relesed", "cora", {}), "did you mean 'released'"),
+        (("confgcn", "default", "cora", {"dropuot": 0.5}), "did you mean 'dropout'"),
+        (("confgcn", "default", "cora", {"dropout": 1.0}), "less than 1"),
+        (("confgcn", "default", "cora", {"hidden_dim": 0}), "hidden_dim = 0"),
+        (("confgcn", "default", "cora", {"gamma": 0.0}), "gamma = 0.0"),
+        (("confgcn", "default", "cora", {"lambda_const": -1.0}), "lambda_const = -1.0"),
+        (("confgcn", "default", "cora", {"dropout": "__import__('os')"}), "valid number"),
+        (("gcn", "default", "cora", {"influence": "uniform"}), "unknown setting 'influence'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(arguments: tuple[str, str, str, dict[str, Any]], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve(*arguments)
+
+
+def test_search_spaces_name_settings_that_exist() -> None:
+    known = {name for method in METHODS.values() for name in hyperparameters(method).model_fields}
+    spaces = list((FOLDER / "spaces").glob("*.toml"))
+    assert spaces
+    for space in spaces:
+        assert set(read_toml(space)) <= known

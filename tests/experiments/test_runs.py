@@ -1,0 +1,186 @@
+"""Whole runs on the built-in graph, short: what is written, the same bytes, resuming, several seeds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from confgcn.data.demo import load_demo
+from confgcn.data.transforms import scale_features
+from confgcn.exceptions import CorruptFileError, DivergedError, ResourceError, StoppedError, UsageError
+from confgcn.experiments.outputs import load_method, write_predictions
+from confgcn.experiments.runs import RunRequest, train
+from confgcn.graph import Graph
+from confgcn.method import Prediction
+from confgcn.training.callbacks import Callback
+from confgcn.training.loop import TrainingLoop
+
+DETERMINISTIC = ("config.json", "history.jsonl", "model.json", "model.safetensors", "predictions.csv")
+
+
+def run(out: Path, *callbacks: Callback, notices: list[str] | None = None, **changes: Any) -> dict[str, Any]:
+    request = RunRequest(graph="demo", out=out, overrides={"epochs": 6})
+    notify = (lambda _: None) if notices is None else notices.append
+    return train(replace(request, **changes), notify=notify, callbacks=callbacks)
+
+
+class StopAfter(Callback):
+    """Ask for a stop the way a signal does."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        if len(loop.history) == self.epoch:
+            loop.callbacks[-1].request.received = 2
+
+
+def test_a_run_directory_holds_everything(tmp_path: Path) -> None:
+    notices: list[str] = []
+    summary = run(tmp_path / "run", notices=notices)
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files == {*DETERMINISTIC, "metrics.json", "environment.json", "run.lock"}
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert summary["test_accuracy"] == metrics["test_accuracy"]
+    assert summary["test_accuracy_std"] is None
+    environment = json.loads((tmp_path / "run" / "environment.json").read_text())
+    assert environment["graph_sha256"] == scale_features(load_demo(), "rows").fingerprint
+    assert environment["threads"] == torch.get_num_threads()
+    assert any("using those of cora_ml" in notice for notice in notices)
+
+
+def test_predictions_agree_with_the_saved_model_and_the_metrics(tmp_path: Path) -> None:
+    summary = run(tmp_path / "run")
+    graph = scale_features(load_demo(), "rows")
+    with torch.no_grad():
+        prediction = load_method(tmp_path / "run")(graph)
+    with (tmp_path / "run" / "predictions.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["node"] for row in rows] == list(graph.node_names)
+    assert [row["label"] for row in rows] == [graph.class_names[c] for c in prediction.logits.argmax(1)]
+    mu = torch.tensor([[float(row[f"mu_{name}"]) for name in graph.class_names] for row in rows])
+    precision = torch.tensor([[float(row[f"precision_{name}"]) for name in graph.class_names] for row in rows])
+    assert torch.equal(mu, prediction.mu)
+    assert torch.equal(precision, prediction.precision.clamp(min=0))
+    right = [row["label"] == graph.class_names[graph.labels[i]] for i, row in enumerate(rows) if row["split"] == "test"]
+    assert sum(right) / len(right) == pytest.approx(summary["test_accuracy"])
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        run(tmp_path / name)
+    for file in DETERMINISTIC:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_a_stopped_run_resumes_to_the_same_bytes(tmp_path: Path) -> None:
+    run(tmp_path / "whole")
+    with pytest.raises(StoppedError, match="--resume"):
+        run(tmp_path / "broken", StopAfter(3))
+    assert not (tmp_path / "broken" / "metrics.json").exists()
+    run(tmp_path / "broken", if_exists="resume")
+    for file in DETERMINISTIC:
+        assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "broken" / file).read_bytes()
+    assert not (tmp_path / "broken" / "checkpoints").exists()
+
+
+def test_several_seeds_resume_where_they_stopped(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", seeds=2, seed=4)
+    run_dir = tmp_path / "broken"
+    with pytest.raises(StoppedError):
+        run(run_dir, StopAfter(3), seeds=2, seed=4)
+    resumed = run(run_dir, if_exists="resume", seeds=2, seed=4)
+    assert {path.name for path in run_dir.glob("seed-*")} == {"seed-4", "seed-5"}
+    assert [r["test_accuracy"] for r in resumed["runs"]] == [r["test_accuracy"] for r in whole["runs"]]
+    accuracies = [r["test_accuracy"] for r in whole["runs"]]
+    assert whole["test_accuracy"] == pytest.approx(sum(accuracies) / 2)
+    assert whole["test_accuracy_std"] == pytest.approx(abs(accuracies[0] - accuracies[1]) / 2**0.5)
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
+    first = run(tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir() if path.name != "run.lock"}
+    assert run(tmp_path / "run", if_exists="resume")["test_accuracy"] == first["test_accuracy"]
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_an_existing_run_is_refused_and_bad_settings_create_nothing(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    with pytest.raises(UsageError, match="already holds a run"):
+        run(tmp_path / "run")
+    with pytest.raises(UsageError):
+        run(tmp_path / "other", overrides={"epochs": 0})
+    assert not (tmp_path / "other").exists()
+
+
+def test_resuming_with_another_seed_is_refused(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    with pytest.raises(UsageError, match="seed: 0 there, 1 now"):
+        run(tmp_path / "run", seed=1, if_exists="resume")
+
+
+def test_divergence_keeps_the_best_weights_and_says_where(tmp_path: Path) -> None:
+    class Poison(Callback):
+        def on_epoch(self, loop: TrainingLoop) -> None:
+            if len(loop.history) == 3:
+                torch.nn.init.constant_(loop.method.layers[0].weight, float("inf"))
+
+    with pytest.raises(DivergedError, match=r"epoch \d is not finite|best_before_divergence") as raised:
+        run(tmp_path / "run", Poison())
+    assert "best_before_divergence" in str(raised.value)
+    assert (tmp_path / "run" / "best_before_divergence.safetensors").is_file()
+    assert not (tmp_path / "run" / "metrics.json").exists()
+
+
+def test_a_damaged_model_is_refused_and_a_missing_one_named(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    path = tmp_path / "run" / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CorruptFileError, match=r"model\.safetensors"):
+        load_method(tmp_path / "run")
+    with pytest.raises(ResourceError, match="no finished run"):
+        load_method(tmp_path)
+
+
+def test_only_a_graph_without_public_split_moves_its_split_seed() -> None:
+    assert [RunRequest(graph="cora_ml", split_seed=3).split_seed_of(i) for i in range(3)] == [3, 4, 5]
+    assert [RunRequest(graph="cora_ml", split_seed=3, fixed_split=True).split_seed_of(i) for i in range(3)] == [3] * 3
+    assert [RunRequest(graph="cora").split_seed_of(i) for i in range(3)] == [0, 0, 0]
+
+
+def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) -> None:
+    names = ["=cmd()", 'a "quoted", name']
+    graph = Graph.build([(0, 1)], torch.eye(2), [0, 1], node_names=["ünï", "<b>"], class_names=names)
+    values = torch.tensor([[-1.0, 2.0], [0.5, -3.0]])
+    write_predictions(tmp_path / "p.csv", graph, Prediction(values, mu=values, precision=values))
+    with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["node"] for row in rows] == ["ünï", "<b>"]
+    assert [row["label"] for row in rows] == [names[1], names[0]]
+    assert [float(row[f"precision_{name}"]) for row in rows for name in names] == [0.0, 2.0, 0.5, 0.0]
+    assert [float(row[f"mu_{name}"]) for row in rows for name in names] == [-1.0, 2.0, 0.5, -3.0]
+
+
+@pytest.mark.real_data
+def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_path: Path) -> None:
+    """The control of the paper's idea: with every influence made uniform hardly a prediction changes."""
+    request = RunRequest(graph="cora", data_dir=data_dir, overrides={"epochs": 60}, out=tmp_path / "run")
+    summary = train(request, notify=lambda _: None)
+    assert summary["test_accuracy"] > 0.75
+    from confgcn.data.datasets import load_graph
+
+    graph = scale_features(load_graph("cora", data_dir=data_dir), "rows")
+    method = load_method(tmp_path / "run")
+    with torch.no_grad():
+        learned = method(graph).logits.argmax(1)
+        method.influence = "uniform"
+        uniform = method(graph).logits.argmax(1)
+    assert float((learned != uniform).float().mean()) < 0.005

@@ -1,0 +1,52 @@
+"""The search: it looks at validation alone, tries a whole grid once, and goes on where it stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import UsageError
+from confgcn.experiments.runs import RunRequest
+from confgcn.experiments.tuning import search, validation_accuracy
+
+pytest.importorskip("optuna")
+
+REQUEST = RunRequest(graph="demo", method="gcn", preset="reference", seeds=1)
+
+
+def test_a_grid_is_tried_once_and_its_best_returned(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("epochs = [1, 4]\nhidden_dim = [4]")
+    seen: list[str] = []
+    where = {"space": tmp_path / "space.toml", "storage": tmp_path / "study.db", "notify": seen.append}
+    found = search(REQUEST, trials=10, **where)
+    assert len(seen) == 2
+    scores = {
+        epochs: validation_accuracy(
+            RunRequest(graph="demo", method="gcn", preset="reference", overrides={"epochs": epochs, "hidden_dim": 4})
+        )
+        for epochs in (1, 4)
+    }
+    assert found["validation_accuracy"] == pytest.approx(max(scores.values()))
+    assert found["settings"]["epochs"] == max(scores, key=lambda epochs: scores[epochs])
+    assert search(REQUEST, trials=10, **where) == found
+    assert len(seen) == 2
+
+
+def test_ranges_are_drawn_within_bounds(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("dropout = { low = 0.1, high = 0.2, log = false }\nepochs = [1]")
+    found = search(
+        REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "study.db", trials=2, notify=lambda _: None
+    )
+    assert 0.1 <= found["settings"]["dropout"] <= 0.2
+
+
+def test_a_range_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("dropout = { from = 0.1 }")
+    with pytest.raises(UsageError, match="range of dropout"):
+        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "s.db", trials=1, notify=lambda _: None)
+
+
+def test_a_diverging_run_counts_as_zero() -> None:
+    request = RunRequest(graph="demo", overrides={"learning_rate": 1e30, "epochs": 2})
+    assert validation_accuracy(request) == 0.0

@@ -1,0 +1,66 @@
+"""Checkpoints: kept by epoch, the newest whole one is found, a stop request saves first."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import StoppedError
+from confgcn.graph import Graph
+from confgcn.method import Shape
+from confgcn.model.network import ConfGCN
+from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.recipe import Recipe
+from confgcn.training.signals import StopRequest, stop_request
+
+
+def loop_of(graph: Graph, *callbacks: Checkpointer) -> TrainingLoop:
+    return TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=5), callbacks)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_last_two_are_kept(tmp_path: Path, six_nodes: Graph) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    assert [name for name in names(tmp_path) if name.endswith(".json")] == ["epoch-0000004.json", "epoch-0000005.json"]
+    assert len(names(tmp_path)) == 4
+
+
+def test_nothing_is_saved_before_its_time(tmp_path: Path, six_nodes: Graph) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=1e6)).fit()
+    assert names(tmp_path) == []
+
+
+def test_a_damaged_newest_falls_back_to_the_one_before_with_a_notice(tmp_path: Path, six_nodes: Graph) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    newest = tmp_path / "epoch-0000005.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-1])
+    loop = loop_of(six_nodes)
+    (notice,) = resume_from(tmp_path, loop)
+    assert "epoch-0000005.safetensors" in notice
+    assert len(loop.history) == 4
+
+
+def test_a_stop_request_saves_and_stops(tmp_path: Path, six_nodes: Graph) -> None:
+    request = StopRequest(received=signal.SIGTERM)
+    with pytest.raises(StoppedError, match="SIGTERM after epoch 1") as raised:
+        loop_of(six_nodes, Checkpointer(tmp_path, request)).fit()
+    assert raised.value.exit_code == 143
+    loop = loop_of(six_nodes)
+    assert resume_from(tmp_path, loop) == []
+    assert len(loop.history) == 1
+
+
+def test_signals_are_caught_inside_and_given_back_after() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with stop_request() as request:
+        signal.raise_signal(signal.SIGINT)
+        assert request.received == signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before

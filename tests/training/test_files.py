@@ -1,0 +1,92 @@
+"""Files are whole or refused: every flipped byte, truncation, other schema or foreign content is noticed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+
+from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.training import files
+
+
+@pytest.fixture
+def stem(tmp_path: Path) -> Path:
+    files.write_tensors(tmp_path / "model", {"w": torch.arange(100.0)}, {"epoch": 3})
+    return tmp_path / "model"
+
+
+def test_what_is_written_is_read_again(stem: Path) -> None:
+    tensors, record = files.read_tensors(stem)
+    assert torch.equal(tensors["w"], torch.arange(100.0))
+    assert record["epoch"] == 3
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
+def test_one_flipped_bit_is_refused_by_name(stem: Path, suffix: str) -> None:
+    path = stem.with_suffix(suffix)
+    content = bytearray(path.read_bytes())
+    for place in range(0, len(content), 17):
+        damaged = content.copy()
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptFileError, match=path.name):
+            files.read_tensors(stem)
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_a_truncated_file_is_refused(stem: Path, suffix: str, share: float) -> None:
+    path = stem.with_suffix(suffix)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(CorruptFileError, match="corrupt"):
+        files.read_tensors(stem)
+
+
+def test_another_schema_names_both_versions(stem: Path) -> None:
+    path = stem.with_suffix(".json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 99}))
+    with pytest.raises(CorruptFileError, match=r"schema 99.*reads 1"):
+        files.read_tensors(stem)
+
+
+class Canary:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".json"])
+def test_a_pickle_in_place_of_a_file_is_never_executed(stem: Path, suffix: str) -> None:
+    canary = stem.parent / "canary"
+    stem.with_suffix(suffix).write_bytes(pickle.dumps(Canary(canary)))
+    with pytest.raises(CorruptFileError):
+        files.read_tensors(stem)
+    assert not canary.exists()
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    files.write_atomic(path, b"old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(ResourceError, match="No space left on device"):
+        files.write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_numbers_that_are_not_finite_are_never_written() -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.to_json({"x": float("nan")})

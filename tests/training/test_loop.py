@@ -1,0 +1,177 @@
+"""The loop with scripted methods whose every epoch is known in advance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from confgcn.exceptions import DataError, DivergedError
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
+from confgcn.model.network import ConfGCN
+from confgcn.training.callbacks import Callback
+from confgcn.training.loop import TrainingLoop, check_trainable
+from confgcn.training.recipe import Recipe
+from confgcn.training.seed import seeded
+
+
+class Scripted(AbstractMethod):
+    """Predicts the true label of the first ``script[epoch]`` validation nodes; counts its epochs in a buffer."""
+
+    def __init__(self, graph: Graph, script: list[int], poison: int | None = None) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(()))
+        self.register_buffer("epoch", torch.zeros((), dtype=torch.long))
+        self.truth, self.nodes, self.script, self.poison = graph.labels, graph.validation, script, poison
+        self.seen_labels: Tensor | None = None
+
+    def forward(self, graph: Graph) -> Prediction:
+        if self.training:
+            self.epoch += 1
+        self.seen_labels = graph.labels
+        logits = torch.zeros(graph.num_nodes, graph.num_classes)
+        right = self.nodes[: self.script[int(self.epoch) - 1]] if self.epoch else self.nodes[:0]
+        wrong = (self.truth + 1) % graph.num_classes
+        logits[torch.arange(graph.num_nodes), wrong] = 1.0
+        logits[right, wrong[right]] = 0.0
+        logits[right, self.truth[right]] = 1.0
+        return Prediction(logits + 0 * self.weight)
+
+    def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
+        bad = self.poison is not None and int(self.epoch) == self.poison
+        return {"scripted": LossTerm(self.weight * (float("nan") if bad else 1.0))}
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph.build(
+        [(i, i + 1) for i in range(9)],
+        np.eye(10),
+        [0, 1] * 5,
+        train=[0, 1],
+        validation=[2, 3, 4, 5],
+        test=[6, 7, 8, 9],
+    )
+
+
+@pytest.mark.parametrize(
+    ("select", "epoch"), [("best_validation_accuracy", 2), ("best_validation_loss", 2), ("last", 5)]
+)
+def test_the_selected_epoch_is_restored_and_of_equals_the_first(graph: Graph, select: str, epoch: int) -> None:
+    loop = TrainingLoop(Scripted(graph, [1, 3, 2, 3, 0]), graph, Recipe(epochs=5, select=select))
+    loop.fit()
+    assert [record["validation_accuracy"] for record in loop.history] == [0.25, 0.75, 0.5, 0.75, 0.0]
+    assert loop.best is not None
+    assert loop.best["epoch"] == epoch
+    assert int(loop.method.epoch) == epoch
+
+
+def test_early_stopping_ends_the_epochs(graph: Graph) -> None:
+    recipe = Recipe(epochs=100, stop="no_improvement", patience=3)
+    loop = TrainingLoop(Scripted(graph, [1, 2, 1, 1, 1, 1, 1]), graph, recipe)
+    loop.fit()
+    assert len(loop.history) == 5
+
+
+def test_the_method_sees_training_labels_only(graph: Graph) -> None:
+    loop = TrainingLoop(Scripted(graph, [1]), graph, Recipe(epochs=1))
+    loop.fit()
+    assert loop.method.seen_labels.tolist() == [0, 1] + [-1] * 8
+
+
+def test_history_names_every_term_and_never_the_test_set(graph: Graph) -> None:
+    loop = TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=1))
+    loop.fit()
+    terms = {f"loss_{name}" for name in ("cross", "smooth", "label", "const", "reg")}
+    assert set(loop.history[0]) == {"epoch", "loss", "validation_accuracy", "validation_loss"} | terms
+    assert loop.history[0]["loss"] == pytest.approx(sum(loop.history[0][term] for term in terms), rel=1e-5)
+
+
+def test_a_number_that_is_not_finite_stops_training_by_name(graph: Graph) -> None:
+    loop = TrainingLoop(Scripted(graph, [1, 1, 1], poison=3), graph, Recipe(epochs=3))
+    with pytest.raises(DivergedError, match=r"epoch 3: scripted is not finite"):
+        loop.fit()
+    assert len(loop.history) == 2
+
+
+def test_a_gradient_that_is_not_finite_stops_training(graph: Graph) -> None:
+    class RootOfZero(Scripted):
+        def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
+            return {"root": LossTerm(self.weight.sqrt())}
+
+    with pytest.raises(DivergedError, match="gradient of weight"):
+        TrainingLoop(RootOfZero(graph, [1]), graph, Recipe(epochs=1)).fit()
+
+
+def test_a_method_without_parameters_works_in_setup(graph: Graph) -> None:
+    class Majority(AbstractMethod):
+        def setup(self, graph: Graph) -> None:
+            self.register_buffer("prior", torch.bincount(graph.labels[graph.train], minlength=2).float())
+
+        def forward(self, graph: Graph) -> Prediction:
+            return Prediction(self.prior.log().expand(graph.num_nodes, -1))
+
+    loop = TrainingLoop(Majority(), graph, Recipe())
+    loop.fit()
+    assert loop.history == []
+    assert loop.predict().probabilities[9].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("stopped_after", [1, 7])
+def test_a_saved_state_goes_on_to_the_same_bits(small_graph: Graph, stopped_after: int) -> None:
+    class StopAfter(Callback):
+        def on_epoch(self, loop: TrainingLoop) -> None:
+            if len(loop.history) == stopped_after:
+                raise KeyboardInterrupt
+
+    def new_loop(callbacks: list[Callback]) -> TrainingLoop:
+        return TrainingLoop(ConfGCN(Shape.of(small_graph), dropout=0.5), small_graph, Recipe(epochs=12), callbacks)
+
+    with seeded(5):
+        whole = new_loop([])
+        whole.fit()
+    with seeded(5):
+        broken = new_loop([StopAfter()])
+        with pytest.raises(KeyboardInterrupt):
+            broken.fit()
+        tensors, record = broken.state()
+        tensors = {name: value.clone() for name, value in tensors.items()}
+    with seeded(99):
+        resumed = new_loop([])
+        resumed.load_state(tensors, record)
+        resumed.fit()
+    assert resumed.history == whole.history
+    assert torch.equal(resumed.predict().logits, whole.predict().logits)
+
+
+def test_seeding_leaves_the_callers_stream_alone(small_graph: Graph) -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    with seeded(7):
+        TrainingLoop(ConfGCN(Shape.of(small_graph)), small_graph, Recipe(epochs=1)).fit()
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({}, "no node has a training label"),
+        ({"train": [0, 2]}, "at least two classes"),
+        ({"train": [0, 1]}, "validation set is empty"),
+    ],
+)
+def test_a_graph_that_cannot_be_trained_on_is_refused(parts: dict[str, list[int]], message: str) -> None:
+    graph = Graph.build([(0, 1)], np.eye(3), [0, 1, 0], **parts)
+    with pytest.raises(DataError, match=message):
+        check_trainable(graph, Recipe())
+
+
+def test_no_validation_set_is_needed_when_no_rule_looks_at_it() -> None:
+    graph = Graph.build([(0, 1)], np.eye(3), [0, 1, 0], train=[0, 1])
+    loop = TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=2, select="last"))
+    loop.fit()
+    assert loop.best is not None
+    assert loop.best["epoch"] == 2

@@ -1,0 +1,33 @@
+"""Settings are checked: ranges, types, and the name that was meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from confgcn.exceptions import UsageError
+from confgcn.training.recipe import Recipe, validated
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"epochs": 0}, "epochs = 0"),
+        ({"epochs": -1}, "greater than or equal to 1"),
+        ({"epochs": 1.5}, "epochs = 1.5"),
+        ({"learning_rate": float("nan")}, "learning_rate = nan"),
+        ({"learning_rate": -0.1}, "greater than 0"),
+        ({"learning_rate": "fast"}, "learning_rate = 'fast'"),
+        ({"select": "best"}, "'best_validation_accuracy'"),
+        ({"epoch": 3}, "did you mean 'epochs'"),
+        ({"zzz": 3}, "known are epochs"),
+    ],
+)
+def test_a_wrong_setting_is_named(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        validated(Recipe, values, where="here")
+
+
+def test_right_settings_pass() -> None:
+    assert validated(Recipe, {"epochs": 7}, where="here").epochs == 7

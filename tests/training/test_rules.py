@@ -1,0 +1,41 @@
+"""Stopping rules on histories written by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from confgcn.training.recipe import Recipe
+from confgcn.training.rules import SELECTION, STOPPING, needs_validation
+
+
+def losses(*values: float) -> list[dict[str, float]]:
+    return [{"validation_loss": value} for value in values]
+
+
+@pytest.mark.parametrize(
+    ("rule", "history", "stops"),
+    [
+        ("never", (1, 2, 3, 4, 5, 6), False),
+        ("no_improvement", (3, 2, 1), False),
+        ("no_improvement", (1, 2, 3), False),
+        ("no_improvement", (1, 2, 3, 4), True),
+        ("no_improvement", (1, 1, 1, 1), True),
+        ("rising_loss", (1, 2, 3), False),
+        ("rising_loss", (3, 2, 1, 2.1), True),
+        ("rising_loss", (3, 2, 1, 2.0), False),
+    ],
+)
+def test_stopping_with_a_patience_of_three(rule: str, history: tuple[float, ...], stops: bool) -> None:
+    assert STOPPING[rule](losses(*history), 3) is stops
+
+
+def test_recipes_and_rules_have_the_same_names() -> None:
+    fields = Recipe.model_fields
+    assert set(fields["select"].annotation.__args__) == set(SELECTION)
+    assert set(fields["stop"].annotation.__args__) == set(STOPPING)
+
+
+def test_which_rules_need_a_validation_set() -> None:
+    assert not needs_validation("last", "never")
+    assert needs_validation("best_validation_accuracy", "never")
+    assert needs_validation("last", "rising_loss")

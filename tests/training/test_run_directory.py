@@ -1,0 +1,105 @@
+"""Who may write into a run directory, and what is never overwritten."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
+from confgcn.training.run_directory import RunDirectory, claimed, free_directory, read_json
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    directory = RunDirectory(tmp_path / "run")
+    directory.start({"a": 1})
+    return directory
+
+
+def test_a_directory_that_holds_a_run_is_refused(run: RunDirectory) -> None:
+    with pytest.raises(UsageError, match="already holds a run"), claimed(run.path, if_exists="refuse"):
+        pass
+    assert read_json(run.config) == {"a": 1}
+
+
+def test_a_directory_of_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for how in ("refuse", "overwrite", "resume"):
+        with pytest.raises(UsageError, match="holds no run"), claimed(tmp_path, if_exists=how):
+            pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_overwriting_removes_the_run_and_nothing_else(run: RunDirectory) -> None:
+    (run.path / "notes.txt").write_text("mine")
+    run.metrics.write_text("{}")
+    with claimed(run.path, if_exists="overwrite"):
+        pass
+    assert sorted(entry.name for entry in run.path.iterdir()) == ["notes.txt", "run.lock"]
+
+
+def test_a_file_in_place_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="not a directory"), claimed(tmp_path / "file", if_exists="refuse"):
+        pass
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to resume"), claimed(tmp_path / "none", if_exists="resume"):
+        pass
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResourceError, match="cannot write"), claimed(tmp_path / "file" / "run", if_exists="refuse"):
+        pass
+
+
+def test_a_second_process_is_turned_away(run: RunDirectory) -> None:
+    with claimed(run.path, if_exists="resume"):
+        code = (
+            "import sys, pathlib\n"
+            "from confgcn.training.run_directory import claimed\n"
+            "from confgcn.exceptions import BusyError\n"
+            "try:\n"
+            "    with claimed(pathlib.Path(sys.argv[1]), if_exists='resume'): pass\n"
+            "except BusyError as error: sys.exit(error.exit_code)\n"
+        )
+        assert subprocess.run([sys.executable, "-c", code, str(run.path)]).returncode == BusyError.exit_code
+    with claimed(run.path, if_exists="resume") as notices:
+        assert notices == []
+
+
+def test_the_lock_of_a_killed_process_is_taken_over_with_a_notice(run: RunDirectory) -> None:
+    (run.path / "run.lock").write_text("12345")
+    with claimed(run.path, if_exists="resume") as notices:
+        assert "12345" in notices[0]
+
+
+def test_resuming_with_other_settings_names_them(run: RunDirectory) -> None:
+    with pytest.raises(UsageError, match="a: 1 there, 2 now"):
+        run.start({"a": 2})
+
+
+def test_left_over_temporary_files_are_removed(run: RunDirectory) -> None:
+    run.checkpoints.mkdir()
+    (run.checkpoints / "epoch-0000001.json.tmp").write_text("half")
+    run.start({"a": 1})
+    assert list(run.checkpoints.iterdir()) == []
+
+
+def test_a_damaged_config_is_refused(run: RunDirectory) -> None:
+    run.config.write_text('{"a": ')
+    with pytest.raises(CorruptFileError, match=r"config\.json"):
+        run.start({"a": 1})
+
+
+def test_free_directory_counts_up(tmp_path: Path) -> None:
+    assert free_directory(tmp_path, "x").name == "x"
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x-2").mkdir()
+    assert free_directory(tmp_path, "x").name == "x-3"

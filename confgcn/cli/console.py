@@ -13,7 +13,7 @@ DataDir = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SplitSeed = Annotated[
-    int, typer.Option("--split-seed", min=0, max=2**32 - 1, help="Seed of the split where none is published.")
+    int, typer.Option("--split-seed", min=0, max=2**31 - 1, help="Seed of the split where none is published.")
 ]
 
 

@@ -1,4 +1,7 @@
-"""Draw a training, validation and test set with a seed; the same seed gives the same split everywhere."""
+"""Draw a training, validation and test set with a seed; the same seed gives the same split everywhere.
+
+numpy promises the same numbers in every version for RandomState alone, not for its newer generators.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def planetoid_split(graph: Graph, *, seed: int, per_class: int = 20, validation:
 
 def _shuffled_labelled(graph: Graph, seed: int) -> IntArray:
     labelled = np.flatnonzero(graph.labels.numpy() >= 0)
-    return np.random.default_rng(seed).permutation(labelled)
+    return np.random.RandomState(seed).permutation(labelled)
 
 
 def _check_size(graph: Graph, available: int, wanted: int) -> None:

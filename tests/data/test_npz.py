@@ -87,9 +87,16 @@ def test_x15_a_header_that_claims_80_tb_is_refused_before_allocating(tmp_path: P
     assert peak < 10**6
 
 
-@pytest.mark.parametrize("shape", [(100,), (2**32, 2**32), (-2,)], ids=["more than stored", "overflows", "negative"])
-def test_a_header_that_does_not_fit_its_data_is_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match=r"claims\.npz"):
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        pytest.param((100,), r"a\.npy claims 800 bytes", id="more than stored"),
+        pytest.param((2**32, 2**32), rf"a\.npy claims {2**67} bytes", id="overflows int64"),
+        pytest.param((-2,), r"claims\.npz", id="negative"),
+    ],
+)
+def test_a_header_that_does_not_fit_its_data_is_refused(tmp_path: Path, shape: tuple[int, ...], words: str) -> None:
+    with pytest.raises(DataError, match=words):
         read_npz(claiming(tmp_path, shape))
 
 

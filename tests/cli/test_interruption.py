@@ -1,0 +1,93 @@
+"""Real processes, real signals: nothing is lost, and a resumed run ends with the same bytes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+EPOCHS = 150
+RESULTS = ("history.jsonl", "model.safetensors", "predictions.csv")
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    common = ["train", "demo", "--epochs", str(EPOCHS), "--threads", "1", "--out", "run"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "confgcn", *common, *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "what the test waits for did not happen"
+        time.sleep(0.02)
+
+
+def finish(folder: Path, *words: str) -> str:
+    process = start(folder, *words)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return errors
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    finish(folder)
+    return folder / "run"
+
+
+def assert_same_results(run: Path, undisturbed: Path) -> None:
+    for name in RESULTS:
+        assert (run / name).read_bytes() == (undisturbed / name).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_says_how_to_resume_and_nothing_is_lost(
+    number: signal.Signals, tmp_path: Path, undisturbed: Path
+) -> None:
+    process = start(tmp_path)
+    wait_until(lambda: (tmp_path / "run" / "environment.json").exists())
+    time.sleep(0.3)
+    asked = time.monotonic()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 15  # 5 s on a machine that does nothing else
+    assert process.returncode == 128 + number
+    assert number.name in errors
+    assert "--out run --resume" in errors
+    assert "Traceback" not in errors
+    finish(tmp_path, "--resume")
+    assert_same_results(tmp_path / "run", undisturbed)
+
+
+def test_a_killed_run_is_taken_over_and_nothing_is_lost(tmp_path: Path, undisturbed: Path) -> None:
+    process = start(tmp_path)
+    wait_until(lambda: (tmp_path / "run" / "environment.json").exists())
+    busy = start(tmp_path, "--resume")
+    _, errors = busy.communicate(timeout=60)
+    assert busy.returncode == 7
+    assert str(process.pid) in errors
+    process.kill()
+    process.communicate(timeout=60)
+    assert "took over" in finish(tmp_path, "--resume")
+    assert_same_results(tmp_path / "run", undisturbed)
+
+
+def test_a_full_disk_is_an_error_of_the_environment(tmp_path: Path) -> None:
+    limited = "ulimit -f 16; exec " + f"{sys.executable} -m confgcn train demo --epochs 2 --threads 1 --out run"
+    result = subprocess.run(["bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 4
+    assert "could not write" in result.stderr
+    assert not list((tmp_path / "run").glob("*.tmp"))
+    assert not (tmp_path / "run" / "metrics.json").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,21 @@ from confgcn.exceptions import DataError
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 IntArray = npt.NDArray[np.int64]
+MAX_CLASSES = 1_000_000  # more is a mistake, and every class has a name in memory
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+def as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """Anything like an array as one."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name}: not an array, rows have different lengths ({error})") from None
 
 
 def checked_edges(edges: Any, num_nodes: int) -> IntArray:
     """Edges as (M, 2) whole numbers, each the position of a node."""
-    pairs = np.asarray(edges)
+    pairs = as_array(edges, "edges")
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -38,15 +48,15 @@ def checked_edges(edges: Any, num_nodes: int) -> IntArray:
 def checked_features(features: Any, num_nodes: int) -> torch.Tensor | SparseMatrix:
     """Features as finite float32, (N, F); scipy sparse matrices stay sparse."""
     if hasattr(features, "tocsr"):
-        return _checked_sparse(features.tocsr(), num_nodes)
-    array = np.asarray(features)
+        return _checked_sparse(features, num_nodes)
+    array = as_array(features, "features")
     _check_feature_shape(array.shape, num_nodes)
     return torch.from_numpy(_checked_values(array, lambda place: np.unravel_index(place, array.shape)))
 
 
 def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntArray:
     """Labels as whole numbers from 0; -1 is the one sign for "unknown"."""
-    array = np.asarray(labels)
+    array = as_array(labels, "labels")
     if array.shape != (num_nodes,):
         raise DataError(f"labels: expected one per node, shape ({num_nodes},), got {array.shape}")
     if array.dtype.kind not in "iu":
@@ -54,18 +64,17 @@ def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntA
             f"labels: expected whole numbers (class 0, 1, ...; -1 for unknown), got {array.dtype}; "
             "pass names of classes as class_names"
         )
-    array = array.astype(np.int64)
-    limit = num_classes if num_classes is not None else int(array.max(initial=-1)) + 1
+    limit = MAX_CLASSES if num_classes is None else num_classes
     wrong = (array < -1) | (array >= limit)
     if wrong.any():
         node = int(np.argmax(wrong))
         raise DataError(f"labels: node {node} has label {array[node]}, expected 0 to {limit - 1}, or -1 for unknown")
-    return array
+    return array.astype(np.int64)
 
 
 def checked_part(part: Any, name: str, labels: IntArray) -> IntArray:
     """One part of the split, given as a mask (N,) or as positions: sorted, unique, all labelled."""
-    array = np.asarray(part)
+    array = as_array(part, name)
     if array.dtype == bool:
         if array.shape != labels.shape:
             raise DataError(f"{name} mask: expected shape {labels.shape}, got {array.shape}")
@@ -111,25 +120,37 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
     return tuple(str(name) for name in names)
 
 
-def _checked_sparse(matrix: Any, num_nodes: int) -> SparseMatrix:
-    _check_feature_shape(matrix.shape, num_nodes)
-    check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
-    values = _checked_values(matrix.data, lambda place: _sparse_place(matrix, place))
-    matrix = type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
+    _check_feature_shape(given.shape, num_nodes)
+    matrix = _as_csr(given)
+    _checked_values(matrix.data, partial(_sparse_place, matrix))
+    matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()
+    values = _checked_values(matrix.data, partial(_sparse_place, matrix))  # a sum can leave the range its parts are in
     structure = SparseStructure(
         torch.from_numpy(matrix.indptr.astype(np.int64)),
         torch.from_numpy(matrix.indices.astype(np.int64)),
         (matrix.shape[0], matrix.shape[1]),
     )
-    return SparseMatrix(structure, torch.from_numpy(matrix.data))
+    return SparseMatrix(structure, torch.from_numpy(values))
+
+
+def _as_csr(matrix: Any) -> Any:
+    if matrix.format in ("csr", "csc"):
+        shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        check_csr("features", matrix.indptr, matrix.indices, matrix.data, shape)
+    return matrix.tocsr()
 
 
 def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int, ...]) -> None:
     """Row pointers and column indices that stay inside the arrays: libraries do not look before they read."""
     rows, columns = shape
-    if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        raise DataError(f"{name}: row pointers and column indices must be whole numbers")
+    if rows < 0 or indptr.shape != (rows + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
         raise DataError(f"{name}: the row pointers do not describe {rows} rows of {len(indices)} entries")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise DataError(f"{name}: the pointers of {rows} rows fall in row {int(np.argmax(indptr[1:] < indptr[:-1]))}")
     if len(indices) != len(data):
         raise DataError(f"{name}: {len(indices)} column indices but {len(data)} values")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):

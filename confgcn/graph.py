@@ -72,7 +72,8 @@ class Graph:
         ``edges`` (M, 2) holds positions of nodes (source, target); direction, order and repetition do not
         matter. ``features`` is an array or a scipy sparse matrix. Parts of the split are masks or positions.
         """
-        num_nodes = int(np.shape(features)[0]) if np.ndim(features) else 0
+        shape = features.shape if hasattr(features, "shape") else checks.as_array(features, "features").shape
+        num_nodes = int(shape[0]) if shape else 0
         if num_nodes == 0:
             raise DataError("the graph has no nodes (features have no rows)")
         label_array = checks.checked_labels(labels, num_nodes, None if class_names is None else len(class_names))
@@ -188,16 +189,21 @@ def _edge_notices(graph: Graph) -> list[str]:
 def _feature_notices(graph: Graph) -> list[str]:
     features = graph.features
     if isinstance(features, SparseMatrix):
-        used = torch.zeros(graph.num_nodes).index_add_(0, features.structure.rows, features.values.abs())
+        used = features.with_values(features.values.abs()).row_sums()
+        constant = int((torch.bincount(features.structure.indices, minlength=graph.num_features) == 0).sum())
     else:
         used = features.abs().sum(1)
+        constant = int((features == features[0]).all(0).sum())
     empty = int((used == 0).sum())
-    return [f"{empty} nodes have no feature other than zero" if empty else ""]
+    return [
+        f"{empty} nodes have no feature other than zero" if empty else "",
+        f"{constant} feature columns are the same for every node" if constant else "",
+    ]
 
 
 def _label_notices(graph: Graph) -> list[str]:
     present = set(graph.labels[graph.train].tolist())
-    asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist())
+    asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist()) - {-1}
     missing = [graph.class_names[c] for c in sorted(asked - present)]
     if not len(graph.train) or not missing:
         return []

@@ -25,7 +25,6 @@ def main(folder: Path, output: Path = OUTPUT) -> None:
     edges = sorted((position[citing], position[cited]) for cited, citing in read_citations(folder / "cora.cites"))
     np.savez_compressed(
         output,
-        allow_pickle=False,
         paper_ids=np.array([paper_id for paper_id, _, _ in papers], dtype=np.int32),
         class_names=np.array(class_names),
         labels=np.array([class_names.index(label) for _, _, label in papers], dtype=np.uint8),

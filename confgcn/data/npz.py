@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from confgcn import checks
-from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UnsafeFileError
 
 MAX_ARRAY_BYTES = 2**30
 
@@ -21,23 +22,29 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def read_npz(path: Path, keys: Sequence[str] | None = None) -> Arrays:
     """The named arrays of an archive (all without ``keys``); an entry that is not asked for is never opened."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [entry.removesuffix(".npy") for entry in archive.namelist()] if keys is None else list(keys)
-            missing = [name for name in names if f"{name}.npy" not in archive.namelist()]
-            if missing:
-                raise DataError(f"{path}: has no array {', '.join(missing)}; found {', '.join(npz_keys(path))}")
-            return {name: _read_entry(path, archive, f"{name}.npy") for name in names}
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
-        if isinstance(error, DataError | UnsafeFileError):
-            raise
-        raise CorruptFileError(f"{path}: not a readable npz archive ({error})") from None
+    found = npz_keys(path)
+    missing = [key for key in keys or () if key not in found]
+    if missing:
+        raise DataError(f"{path}: has no array {', '.join(missing)}; found {', '.join(found)}")
+    with _opened(path) as archive:
+        return {key: _read_entry(path, archive, f"{key}.npy") for key in (found if keys is None else keys)}
 
 
 def npz_keys(path: Path) -> list[str]:
     """The names of the arrays in an archive."""
-    with zipfile.ZipFile(path) as archive:
+    with _opened(path) as archive:
         return [entry.removesuffix(".npy") for entry in archive.namelist()]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (ConfGCNError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # a damaged archive can raise anything at all
+        raise CorruptFileError(f"{path}: not a readable npz archive ({error})") from None
 
 
 def sparse_from(arrays: Arrays, prefix: str, path: Path) -> sp.csr_matrix:

@@ -29,13 +29,14 @@ def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION
     ``allx`` holds the first nodes, ``tx`` the test nodes in the order of ``test.index``. Numbers in the range of
     the test nodes that ``test.index`` leaves out (15 in Citeseer) are nodes without features and label.
     """
-    allx, tx, ally, ty, y = (read_pickle(folder / f"ind.{name}.{part}") for part in ("allx", "tx", "ally", "ty", "y"))
-    neighbours = read_pickle(folder / f"ind.{name}.graph")
+    parts = {part: _read_part(folder / f"ind.{name}.{part}") for part in ("allx", "tx", "ally", "ty", "y", "graph")}
     test = _read_test_index(folder / f"ind.{name}.test.index")
-    if len(test) != tx.shape[0] or len(np.unique(test)) != len(test):
-        raise CorruptFileError(f"{folder}: test.index names {len(test)} nodes, tx has {tx.shape[0]} rows")
+    _check_agreement(folder, parts, test)
+    allx, tx, ally, ty, y, neighbours = parts.values()
     positions = np.concatenate([np.arange(allx.shape[0]), test])
     num_nodes = int(max(positions.max(), max(neighbours, default=0))) + 1
+    if num_nodes > 2 * len(positions):
+        raise CorruptFileError(f"{folder}: node {num_nodes - 1} is named, but only {len(positions)} have features")
     labelled = len(y)
     return Graph.build(
         _edges(neighbours),
@@ -49,11 +50,39 @@ def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION
     )
 
 
+def _read_part(path: Path) -> Any:
+    """Features as a matrix, labels as an array, the graph as a dictionary, by the name of the file."""
+    expected = {"x": sp.csr_matrix, "y": np.ndarray, "h": dict}[path.name[-1]]
+    part = read_pickle(path)
+    if not isinstance(part, expected):
+        raise CorruptFileError(f"{path}: expected a {expected.__name__}, got a {type(part).__name__}")
+    return part
+
+
 def _read_test_index(path: Path) -> IntArray:
     try:
-        return np.array(path.read_text().split(), dtype=np.int64)
-    except ValueError as error:
+        test = np.array(path.read_text().split(), dtype=np.int64)
+    except (ValueError, OverflowError) as error:
         raise CorruptFileError(f"{path}: expected one node number per line ({error})") from None
+    if (test < 0).any():
+        raise CorruptFileError(f"{path}: node numbers must not be negative, got {test.min()}")
+    if len(np.unique(test)) != len(test):
+        raise CorruptFileError(f"{path}: a node number stands twice")
+    return test
+
+
+def _check_agreement(folder: Path, parts: dict[str, Any], test: IntArray) -> None:
+    """Parts that describe the same nodes must have the same number of rows, or columns."""
+    sizes = {
+        "rows of tx and numbers in test.index": (parts["tx"].shape[0], len(test)),
+        "rows of tx and ty": (parts["tx"].shape[0], len(parts["ty"])),
+        "rows of allx and ally": (parts["allx"].shape[0], len(parts["ally"])),
+        "columns of allx and tx": (parts["allx"].shape[1], parts["tx"].shape[1]),
+        "classes of ally and ty": (parts["ally"].shape[-1], parts["ty"].shape[-1]),
+    }
+    for what, (first, second) in sizes.items():
+        if first != second:
+            raise CorruptFileError(f"{folder}: {what} differ, {first} and {second}")
 
 
 def _edges(neighbours: dict[int, list[int]]) -> IntArray:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def _download(source: Source) -> Path:
         for name in source.files:
             if not (folder / name).is_file():
                 _download_file(f"{source.url}/{name}", folder / name, source.checksums.get(name))
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise ResourceError(
             f"{source.folder}: the files are not on this machine and could not be downloaded ({error}).\n"
             f"Put {', '.join(source.files)}\nfrom {source.url}\n"
@@ -95,7 +95,10 @@ def _download_file(url: str, path: Path, checksum: str | None) -> None:
         with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
             total = int(response.headers.get("Content-Length") or 0)
             with wrap_file(response, total, description=path.name, console=Console(stderr=True)) as stream:
-                partial.write_bytes(stream.read(MAX_DOWNLOAD_BYTES))
+                content = stream.read(MAX_DOWNLOAD_BYTES)
+        if total not in (0, len(content)) or len(content) == MAX_DOWNLOAD_BYTES:
+            raise OSError(f"got {len(content)} bytes of {total or 'an endless file'}")
+        partial.write_bytes(content)
         if checksum is not None:
             _verify(partial, checksum)
         partial.replace(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
@@ -18,10 +19,12 @@ def scale_features(graph: Graph, how: FeatureScaling) -> Graph:
         return graph
     features = graph.features
     if isinstance(features, SparseMatrix):
-        sums = features.with_values(features.values.abs()).row_sums()
-        return graph.with_features(features.with_values(features.values * _inverse(sums)[features.structure.rows]))
-    return graph.with_features(features * _inverse(features.abs().sum(1))[:, None])
+        values = features.values.double()  # a float32 sum can overflow where its parts do not
+        sums = features.with_values(values.abs()).row_sums()[features.structure.rows]
+        return graph.with_features(features.with_values(_divided(values, sums)))
+    wide = features.double()
+    return graph.with_features(_divided(wide, wide.abs().sum(1, keepdim=True)))
 
 
-def _inverse(sums: torch.Tensor) -> torch.Tensor:
-    return torch.where(sums > 0, 1.0 / sums.clamp(min=torch.finfo(sums.dtype).tiny), torch.zeros_like(sums))
+def _divided(values: Tensor, sums: Tensor) -> Tensor:
+    return torch.where(sums > 0, values / sums, 0.0).float()

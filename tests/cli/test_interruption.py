@@ -86,7 +86,7 @@ def test_a_killed_run_is_taken_over_and_nothing_is_lost(tmp_path: Path, undistur
 
 def test_a_full_disk_is_an_error_of_the_environment(tmp_path: Path) -> None:
     limited = "ulimit -f 16; exec " + f"{sys.executable} -m confgcn train demo --epochs 2 --threads 1 --out run"
-    result = subprocess.run(["bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4
     assert "could not write" in result.stderr
     assert not list((tmp_path / "run").glob("*.tmp"))

@@ -100,7 +100,7 @@ def test_a_node_that_only_the_dictionary_names_is_part_of_the_graph(tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param({"test_index": [8, 5]}, "2 nodes, tx has 3 rows", id="test.index too short"),
+        pytest.param({"test_index": [8, 5]}, "test.index differ, 3 and 2", id="test.index too short"),
         pytest.param({"test_index": [8, 5, 5]}, "test.index", id="test.index repeats"),
         pytest.param({"test_index": [8, 5, "six"]}, "'six'", id="test.index is text"),
         pytest.param({"test_index": [8, 5, -6]}, "-6", id="test.index is negative"),

@@ -18,9 +18,8 @@ PUBLISHED = {
     "pubmed": (1, 0.555, 1, 0.1, 10, 1, 1, 1),
     "cora_ml": (1, 0.555, 10, 0.05, 0, 1, 1, 1),
 }
-KEYS = ("distance_offset", "dropout", "gamma", "doubled_l2") + tuple(
-    f"lambda_{term}" for term in ("smooth", "label", "const", "reg")
-)
+TERMS = ("smooth", "label", "const", "reg")
+KEYS = ("distance_offset", "dropout", "gamma", "doubled_l2", *(f"lambda_{term}" for term in TERMS))
 
 
 @pytest.mark.parametrize("dataset", PUBLISHED)

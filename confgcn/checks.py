@@ -150,7 +150,9 @@ def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int,
     if rows < 0 or indptr.shape != (rows + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
         raise DataError(f"{name}: the row pointers do not describe {rows} rows of {len(indices)} entries")
     if (indptr[1:] < indptr[:-1]).any():
-        raise DataError(f"{name}: the pointers of {rows} rows fall in row {int(np.argmax(indptr[1:] < indptr[:-1]))}")
+        raise DataError(
+            f"{name}: the row pointers of {rows} rows fall in row {int(np.argmax(indptr[1:] < indptr[:-1]))}"
+        )
     if len(indices) != len(data):
         raise DataError(f"{name}: {len(indices)} column indices but {len(data)} values")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):

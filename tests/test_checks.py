@@ -104,7 +104,7 @@ def test_a_feature_that_is_not_a_finite_float32_is_placed_and_counted(as_given: 
         pytest.param(np.zeros((3, 1), "datetime64[s]"), ["features", "datetime64[s]"], id="X09 time"),
         pytest.param(broken_csr(indices=[0, 9, 2]), ["features", "0 to 2", "0 to 9"], id="X13 column too large"),
         pytest.param(broken_csr(indices=[0, -4, 2]), ["features", "0 to 2", "-4 to 2"], id="X13 column negative"),
-        pytest.param(broken_csr(indptr=[0, 2, 1, 3]), ["features", "row pointers", "3 rows"], id="X13 pointers fall"),
+        pytest.param(broken_csr(indptr=[0, 2, 1, 3]), ["features", "row pointers of 3 rows"], id="X13 pointers fall"),
         pytest.param(broken_csr(indptr=[0, 1, 2, 9]), ["row pointers", "3 entries"], id="X13 pointers past the end"),
         pytest.param(broken_csr(indptr=[1, 1, 2, 3]), ["row pointers"], id="X13 pointers start late"),
         pytest.param(broken_csr(indptr=[0, 1, 3]), ["row pointers"], id="X13 pointer missing"),

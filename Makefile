@@ -16,7 +16,7 @@ setup: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,tune]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,figures,tune]'
 	touch $@
 
 demo: setup

@@ -1,0 +1,119 @@
+"""Write the recorded accuracies into docs/results.md and README.md, and draw the README's picture.
+
+python benchmarks/report.py     (needs matplotlib: pip install 'confgcn[figures]')
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from accuracy import RESULTS
+
+ROOT = Path(__file__).parent.parent
+GRAPHS = ("citeseer", "cora", "pubmed", "cora_ml", "demo")
+# Table 2 of the paper.
+PAPER = {
+    "confgcn": {"citeseer": "72.7 ± 0.8", "cora": "82.0 ± 0.3", "pubmed": "79.5 ± 0.5", "cora_ml": "86.5 ± 0.3"},
+    "gcn": {"citeseer": "69.4 ± 0.4", "cora": "80.9 ± 0.4", "pubmed": "76.8 ± 0.2", "cora_ml": "85.7 ± 0.3"},
+}
+ROWS = (
+    ("ConfGCN, Table 2", None, PAPER["confgcn"]),
+    ("ConfGCN `released`", "--method confgcn --preset released", None),
+    ("the same, every influence uniform", "--method confgcn --preset released uniform", None),
+    ("ConfGCN `paper`", "--method confgcn --preset paper", None),
+    ("Kipf-GCN, Table 2", None, PAPER["gcn"]),
+    ("Kipf-GCN `tuned`", "--method gcn --preset tuned", None),
+    ("Kipf-GCN `reference`", "--method gcn --preset reference", None),
+)
+
+
+def main() -> None:
+    """Regenerate everything that quotes a number."""
+    rows = {_key(row["command"]): row for row in map(json.loads, RESULTS.read_text().splitlines())}
+    for path in (ROOT / "README.md", ROOT / "docs" / "results.md"):
+        text = path.read_text()
+        for name, block in (("accuracy", accuracy_table(rows)), ("confidence", confidence_table(rows))):
+            text = re.sub(
+                rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, b=block: m[1] + b + m[2], text, flags=re.S
+            )
+        path.write_text(text)
+    draw(rows)
+
+
+def _key(command: str) -> str:
+    graph = command.split()[2]
+    method = re.search(r"--method \S+ --preset \S+", command)[0]
+    return f"{graph} {method}{' uniform' if 'uniform' in command else ''}"
+
+
+def accuracy_table(rows: dict[str, Any]) -> str:
+    """Test accuracy in percent, mean ± sample standard deviation."""
+    lines = ["| test accuracy, % | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
+    for title, variant, published in ROWS:
+        if published is not None:
+            cells = [published.get(graph, "") for graph in GRAPHS]
+        else:
+            found = [rows.get(f"{graph} {variant}") for graph in GRAPHS]
+            cells = [f"{100 * r['test_accuracy']:.1f} ± {100 * r['test_accuracy_std']:.1f}" if r else "" for r in found]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def confidence_table(rows: dict[str, Any]) -> str:
+    """How well two confidences of the released preset tell right from wrong, mean over the runs."""
+    lines = ["| AUROC for a right prediction | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
+    for title, key in (("largest probability", "auroc_probability"), ("learned precision", "auroc_precision")):
+        found = [rows.get(f"{graph} --method confgcn --preset released") for graph in GRAPHS]
+        cells = [f"{statistics.fmean(c[key] for c in r['confidence']):.2f}" if r else "" for r in found]
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(rows: dict[str, Any]) -> None:
+    """Left: the learned influences against the plain mean. Right: what the model says against what is right."""
+    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0), constrained_layout=True)
+    _draw_influence(left, rows)
+    _draw_confidence(right, rows)
+    folder = ROOT / "docs" / "images"
+    folder.mkdir(exist_ok=True)
+    figure.savefig(folder / "overview.svg", metadata={"Date": None})
+    figure.savefig(folder / "overview.png", dpi=150)
+
+
+def _draw_influence(axis: Any, rows: dict[str, Any]) -> None:
+    variants = (("learned influence", "", "0.25"), ("every influence uniform", " uniform", "0.75"))
+    for shift, (label, suffix, shade) in zip((-0.2, 0.2), variants, strict=True):
+        found = [rows[f"{graph} --method confgcn --preset released{suffix}"] for graph in GRAPHS]
+        heights = [100 * row["test_accuracy"] for row in found]
+        errors = [100 * row["test_accuracy_std"] for row in found]
+        places = [place + shift for place in range(len(GRAPHS))]
+        axis.bar(places, heights, 0.38, yerr=errors, color=shade, edgecolor="black", label=label, capsize=2)
+    axis.set(ylim=(65, 92), ylabel="test accuracy, %", title="the influences change nothing")
+    axis.set_xticks(range(len(GRAPHS)), GRAPHS)
+    axis.legend(frameon=False, loc="upper left", ncols=2)
+
+
+def _draw_confidence(axis: Any, rows: dict[str, Any]) -> None:
+    summaries = rows["demo --method confgcn --preset released"]["confidence"]
+    for key, label, style in (("accuracy", "is right", "o-"), ("mean_probability", "says", "s--")):
+        values = [[100 * summary["quarters"][i][key] for summary in summaries] for i in range(4)]
+        means, errors = [statistics.fmean(v) for v in values], [statistics.stdev(v) for v in values]
+        axis.errorbar(range(4), means, errors, fmt=style, color="black", label=label, capsize=2)
+    axis.set(
+        ylim=(0, 100),
+        ylabel="%",
+        xlabel="quarter of the test nodes, by probability",
+        title="it knows more than it says (demo)",
+    )
+    axis.set_xticks(range(4), ["least sure", "", "", "most sure"])
+    axis.legend(frameon=False)
+
+
+if __name__ == "__main__":
+    main()

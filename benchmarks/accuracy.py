@@ -19,6 +19,9 @@ VARIANTS = (
     ("confgcn", "released", ()),
     ("confgcn", "released", ("--influence", "uniform")),
     ("confgcn", "paper", ()),
+    ("confgcn", "paper", ("--set", "normalisation=softmax")),
+    ("confgcn", "paper", ("--set", "dropout=0.5")),
+    ("confgcn", "paper", ("--set", "normalisation=softmax", "--set", "dropout=0.5")),
     ("gcn", "tuned", ()),
     ("gcn", "reference", ()),
 )

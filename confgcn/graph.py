@@ -53,6 +53,12 @@ class Graph:
     class_names: tuple[str, ...]
     edge_counts: EdgeCounts
 
+    def __post_init__(self) -> None:
+        rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
+        for name, count in {**rows, "node names": len(self.node_names)}.items():
+            if count != self.num_nodes:
+                raise DataError(f"{name}: expected one per node, {self.num_nodes}, got {count}")
+
     @classmethod
     def build(
         cls,

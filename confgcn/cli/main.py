@@ -14,6 +14,8 @@ from confgcn.cli import datasets, doctor, inspect, train, tune
 from confgcn.cli.console import complain
 from confgcn.exceptions import ConfGCNError, ResourceError
 
+_OUT_OF_MEMORY = "can't allocate memory"
+
 app = typer.Typer(
     name="confgcn",
     help="Labels for the rest of your graph, with confidences.",
@@ -49,17 +51,22 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _on_terminate)
     try:
         app()
-    except (ConfGCNError, OSError, MemoryError) as error:
-        if "--debug" in sys.argv:
+    except (ConfGCNError, OSError, MemoryError, RuntimeError) as error:
+        if "--debug" in sys.argv or not _is_expected(error):
             raise
         complain(_message(error))
         sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
     raise AssertionError("typer exits by itself")
 
 
-def _message(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return "not enough memory"
+def _is_expected(error: Exception) -> bool:
+    # torch reports a failed allocation as a plain RuntimeError; any other of those is a bug.
+    return not isinstance(error, RuntimeError) or isinstance(error, ConfGCNError) or _OUT_OF_MEMORY in str(error)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
+        return "not enough memory for this graph and these settings"
     if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
         return f"{Path(error.filename).absolute()}: {error.strerror}"
     return str(error)

@@ -84,6 +84,15 @@ def test_a_killed_run_is_taken_over_and_nothing_is_lost(tmp_path: Path, undistur
     assert_same_results(tmp_path / "run", undisturbed)
 
 
+def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path) -> None:
+    words = "train demo --epochs 1 --threads 1 --set hidden_dim=1000000 --out run"
+    limited = f"ulimit -v 8000000; exec {sys.executable} -m confgcn {words}"
+    result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 4, result.stderr
+    assert "not enough memory" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_a_full_disk_is_an_error_of_the_environment(tmp_path: Path) -> None:
     limited = "ulimit -f 16; exec " + f"{sys.executable} -m confgcn train demo --epochs 2 --threads 1 --out run"
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)

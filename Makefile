@@ -15,8 +15,9 @@ endif
 setup: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml
+	@echo "Installing into $(VENV); the first time this takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,figures,tune]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,figures,tune]'
 	touch $@
 
 demo: setup

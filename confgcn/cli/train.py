@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, SplitSeed, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
 from confgcn.exceptions import UsageError
 
 MAX_SEED = 2**63 - 1
@@ -34,7 +34,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads; by default torch's choice.")] = None,
+    threads: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
     """Train a method on a graph and write a run directory."""
@@ -50,8 +50,7 @@ def train(
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.runs import train as run
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(threads)
     request = RunRequest(
         graph=graph,
         method=method,

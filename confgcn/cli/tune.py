@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, SplitSeed, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
 
 
 def tune(
@@ -19,7 +19,7 @@ def tune(
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,
     seeds: Annotated[int, typer.Option(min=1, help="Runs per trial.")] = 2,
     split_seed: SplitSeed = 0,
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads.")] = 1,
+    threads: Threads = 1,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from confgcn.baselines.gcn import GCN as GCN
     from confgcn.data.datasets import load_graph as load_graph
-    from confgcn.experiments.outputs import load_method as load_method
     from confgcn.experiments.runs import RunRequest as RunRequest
     from confgcn.experiments.runs import train as train
+    from confgcn.experiments.saved_run import load_run as load_run
     from confgcn.graph import Graph as Graph
     from confgcn.model.network import ConfGCN as ConfGCN
 
@@ -23,11 +23,11 @@ _HOMES = {
     "Graph": "confgcn.graph",
     "RunRequest": "confgcn.experiments.runs",
     "load_graph": "confgcn.data.datasets",
-    "load_method": "confgcn.experiments.outputs",
+    "load_run": "confgcn.experiments.saved_run",
     "train": "confgcn.experiments.runs",
 }
 
-__all__ = ["GCN", "ConfGCN", "Graph", "RunRequest", "__version__", "load_graph", "load_method", "train"]
+__all__ = ["GCN", "ConfGCN", "Graph", "RunRequest", "__version__", "load_graph", "load_run", "train"]
 
 
 def __getattr__(name: str) -> Any:

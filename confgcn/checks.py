@@ -34,7 +34,10 @@ def checked_edges(edges: Any, num_nodes: int) -> IntArray:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise DataError(f"edges: expected an array of shape (edges, 2), got {pairs.shape}")
     if pairs.dtype.kind not in "iu":
-        raise DataError(f"edges: expected whole numbers (positions of nodes), got {pairs.dtype}")
+        raise DataError(
+            f"edges: expected whole numbers, the positions of nodes, got {pairs.dtype}; "
+            "put the nodes' names in node_names and name edges by position in it"
+        )
     outside = (pairs < 0) | (pairs >= num_nodes)
     if outside.any():
         row, column = np.argwhere(outside)[0]

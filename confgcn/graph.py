@@ -78,6 +78,8 @@ class Graph:
         ``edges`` (M, 2) holds positions of nodes (source, target); direction, order and repetition do not
         matter. ``features`` is an array or a scipy sparse matrix. Parts of the split are masks or positions.
         """
+        if features is None:
+            raise DataError("features: there are none; pass an array, for example numpy.eye(number of nodes)")
         shape = features.shape if hasattr(features, "shape") else checks.as_array(features, "features").shape
         num_nodes = int(shape[0]) if shape else 0
         if num_nodes == 0:

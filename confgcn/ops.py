@@ -24,8 +24,8 @@ def edge_distance(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> 
     Shapes: ``mu`` (N, C), ``precision`` (N, C): the diagonal of the inverse covariance.
     """
     difference = at_source(adjacency, mu) - at_target(adjacency, mu)  # (E, C)
-    certainty = at_source(adjacency, precision) + at_target(adjacency, precision)  # (E, C)
-    return (difference.square() * certainty).sum(-1)
+    precisions = at_source(adjacency, precision) + at_target(adjacency, precision)  # (E, C)
+    return (difference.square() * precisions).sum(-1)
 
 
 def normalise(adjacency: SparseStructure, scores: Tensor, how: Normalisation) -> Tensor:

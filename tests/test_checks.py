@@ -64,9 +64,13 @@ def test_bad_edges_are_named(edges: Any, words: list[str]) -> None:
     assert [word for word in words if word not in message] == []
 
 
-@pytest.mark.parametrize("features", [np.empty((0, 4)), [], None, 3.0, sp.csr_matrix((0, 4))])
+@pytest.mark.parametrize("features", [np.empty((0, 4)), [], 3.0, sp.csr_matrix((0, 4))])
 def test_e17_a_graph_without_nodes_is_refused(features: Any) -> None:
     assert "no nodes" in refusal(edges=[], features=features, labels=[])
+
+
+def test_x06_missing_features_are_named_with_a_way_out() -> None:
+    assert "numpy.eye" in refusal(edges=[(0, 1)], features=None, labels=[0, 1])
 
 
 @pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])

@@ -122,11 +122,9 @@ def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_n
     assert sorted(grouped) == sorted(id(parameter) for parameter in method.parameters())
 
 
-def test_loss_terms_add_up_over_shards_before_they_are_formed() -> None:
-    whole = LossTerm(torch.tensor(6.0), count=3, weight=2.0)
-    parts = [LossTerm(torch.tensor(2.0), count=1, weight=2.0), LossTerm(torch.tensor(4.0), count=2, weight=2.0)]
-    added = LossTerm(parts[0].sum + parts[1].sum, parts[0].count + parts[1].count, 2.0)
-    assert added.value() == whole.value() == 4.0
+def test_a_loss_term_is_a_mean_with_a_count_and_a_sum_without() -> None:
+    assert LossTerm(torch.tensor(6.0), count=3, weight=2.0).value() == 4.0
+    assert LossTerm(torch.tensor(6.0), weight=2.0).value() == 12.0
 
 
 def test_loss_term_finishes_the_added_statistic() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -48,7 +51,8 @@ def options(
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that says what happened."""
-    signal.signal(signal.SIGTERM, _on_terminate)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     try:
         app()
     except (ConfGCNError, OSError, MemoryError, RuntimeError) as error:
@@ -66,11 +70,22 @@ def _is_expected(error: Exception) -> bool:
 
 def _message(error: Exception) -> str:
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
-        return "not enough memory for this graph and these settings"
+        asked = re.search(r"(\d+) bytes", str(error))
+        wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
+        return f"not enough memory for this graph and these settings: {wanted}{_memory_limit()}"
     if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
         return f"{Path(error.filename).absolute()}: {error.strerror}"
     return str(error)
 
 
-def _on_terminate(number: int, frame: Any) -> NoReturn:
-    sys.exit(128 + number)
+def _memory_limit() -> str:
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        return f"this process is limited to {soft:,} bytes"
+    return f"the machine has {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'):,} bytes"
+
+
+def _leave(number: int, frame: Any) -> NoReturn:
+    """Before a run handles signals itself nothing can be lost; an exception could be raised inside an import."""
+    complain("stopped")
+    os._exit(128 + number)

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from confgcn.data.npz import npz_keys, read_npz, sparse_from
+from confgcn.data.npz import CSR_PARTS, npz_keys, read_npz, sparse_from
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 
 DIALECTS = (("adj_", "attr_"), ("adj_matrix.", "attr_matrix."))
-PARTS = ("data", "indices", "indptr", "shape")
 
 
 def read_citation_npz(path: Path, *, name: str) -> Graph:
     """Read adjacency, features and labels; the graph has no split yet."""
     adjacency_prefix, features_prefix = _dialect(path)
-    matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in PARTS]
+    matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in CSR_PARTS]
     arrays = read_npz(path, [*matrices, "labels"])
     adjacency = sparse_from(arrays, adjacency_prefix, path).tocoo()
     features = sparse_from(arrays, features_prefix, path)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from confgcn.data import planetoid
 from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.demo import load_demo
-from confgcn.data.sources import Source, find, find_or_download
+from confgcn.data.sources import Source, find, find_or_download, verify_files
 from confgcn.data.splits import random_split
 from confgcn.exceptions import DataError, unknown_name
 from confgcn.graph import Graph
@@ -16,18 +17,23 @@ from confgcn.toml import read_toml
 
 CHECKSUMS = read_toml(Path(__file__).parent / "files" / "checksums.toml")
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"
-GRAPH2GAUSS_URL = "https://raw.githubusercontent.com/abojchevski/graph2gauss/master/data"
+CORA_ML_URL = "https://raw.githubusercontent.com/gasteigerjo/ppnp/3fe09b4582a96fc20bfcae6e9e0d7682deba2c92/ppnp/data"
 CORA_ML_SPLIT = {"train": 500, "validation": 500, "test": 1000}  # Table 1: |V_l| / |V| = 0.166
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named graph; without a source it is inside the package."""
+    """A named graph: where its files come from (None: inside the package), how they are read, how it is split.
+
+    ``read`` takes the folder of the files and vouches that their content is the published one. ``draw_split``
+    takes the graph and a seed, for a graph without a public split.
+    """
 
     name: str
     description: str
     source: Source | None
-    draws_split: bool = False  # no public split: one is drawn with the split seed
+    read: Callable[[Path], Graph]
+    draw_split: Callable[[Graph, int], Graph] | None = None
 
     def where(self, data_dir: Path | None = None) -> str | None:
         """The folder the files were found in, or None."""
@@ -38,8 +44,22 @@ class Dataset:
 
 
 def _planetoid(name: str, folder: str, description: str) -> Dataset:
-    files = tuple(planetoid.file_names(name))
-    return Dataset(name, description, Source(folder, files, PLANETOID_URL, CHECKSUMS[name]))
+    source = Source(folder, tuple(planetoid.file_names(name)), PLANETOID_URL, CHECKSUMS[name])
+
+    def read(folder: Path) -> Graph:
+        graph = planetoid.read_planetoid(folder, name)
+        verify_files(folder, source.checksums)
+        return graph
+
+    return Dataset(name, description, source, read)
+
+
+def _read_cora_ml(folder: Path) -> Graph:
+    # Published under two spellings of its keys, so the content is compared and not the file.
+    graph = read_citation_npz(folder / "cora_ml.npz", name="cora_ml")
+    if graph.fingerprint != CHECKSUMS["cora_ml_content"]["sha256"]:
+        raise DataError(f"{folder / 'cora_ml.npz'}: its content is not that of the published cora_ml")
+    return graph
 
 
 DATASETS: dict[str, Dataset] = {
@@ -50,10 +70,11 @@ DATASETS: dict[str, Dataset] = {
         Dataset(
             "cora_ml",
             "citations, 2,995 papers, split 500/500/1000 drawn with the split seed",
-            Source("cora_ml", ("cora_ml.npz",), GRAPH2GAUSS_URL, {}),
-            draws_split=True,
+            Source("cora_ml", ("cora_ml.npz",), CORA_ML_URL, CHECKSUMS["cora_ml"]),
+            _read_cora_ml,
+            lambda graph, seed: random_split(graph, seed=seed, **CORA_ML_SPLIT),
         ),
-        Dataset("demo", "the LINQS Cora papers with ids and class names, fixed split", None),
+        Dataset("demo", "the LINQS Cora papers with ids and class names, fixed split", None, lambda _: load_demo()),
         _planetoid("pubmed", "PubMed", "citations, 19,717 papers, public split"),
     )
 }
@@ -69,12 +90,8 @@ def dataset_named(name: str) -> Dataset:
 def load_graph(name: str, *, data_dir: Path | str | None = None, split_seed: int = 0) -> Graph:
     """Load a named graph. ``split_seed`` matters only where there is no public split."""
     dataset = dataset_named(name)
-    if dataset.source is None:
-        return load_demo()
-    folder = find_or_download(dataset.source, None if data_dir is None else Path(data_dir))
-    if not dataset.draws_split:
-        return planetoid.read_planetoid(folder, name)
-    graph = read_citation_npz(folder / dataset.source.files[0], name=name)
-    if graph.fingerprint != CHECKSUMS[name]["content"]:
-        raise DataError(f"{folder}: the content of {dataset.source.files[0]} is not that of the published {name}")
-    return random_split(graph, seed=split_seed, **CORA_ML_SPLIT)
+    folder = Path()
+    if dataset.source is not None:
+        folder = find_or_download(dataset.source, None if data_dir is None else Path(data_dir))
+    graph = dataset.read(folder)
+    return dataset.draw_split(graph, split_seed) if dataset.draw_split else graph

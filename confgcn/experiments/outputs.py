@@ -1,4 +1,4 @@
-"""What a finished run leaves behind: predictions, model, history, environment, metrics; and reading a run again."""
+"""What a run leaves behind: environment, history, predictions, model, metrics."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ import torch
 
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
-from confgcn.exceptions import ResourceError
+from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.methods import method_class
-from confgcn.training.files import read_tensors, to_json, write_atomic, write_tensors
+from confgcn.training.files import read_json, to_json, write_atomic, write_tensors
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.run_directory import RunDirectory
+from confgcn.training.run_directory import flattened
 
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
-def write_environment(directory: Path, graph: Graph) -> None:
-    """Versions, threads and the hash of the input: what a result can depend on besides its configuration."""
-    content = {
+def record_environment(path: Path, graph: Graph) -> list[str]:
+    """Write versions, threads and the hash of the input, or compare them with those a run began with.
+
+    Another graph is an error; returns a notice for everything else that a result's bits can depend on.
+    """
+    now = {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": {name: version(name) for name in LIBRARIES},
@@ -36,23 +38,22 @@ def write_environment(directory: Path, graph: Graph) -> None:
         "graph_sha256": graph.fingerprint,
         "notices": graph.notices(),
     }
-    write_atomic(directory, to_json(content))
+    if not path.is_file():
+        write_atomic(path, to_json(now))
+        return []
+    recorded, current = flattened(read_json(path)), flattened(now)
+    if recorded.get("graph_sha256") != graph.fingerprint:
+        raise DataError(f"{path.parent}: cannot resume, the run began with another graph")
+    return [
+        f"{key} was {recorded.get(key)!r} when the run began, now {value!r}: the result may differ in its last bits"
+        for key, value in current.items()
+        if recorded.get(key) != value
+    ]
 
 
 def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], shape: Shape) -> None:
     """Weights and all that is needed to build the method they belong to."""
     write_tensors(stem, method.state_dict(), {"config": config, "shape": asdict(shape)})
-
-
-def load_method(run: Path | str) -> AbstractMethod:
-    """The trained method of a run directory."""
-    directory = RunDirectory(Path(run))
-    if not directory.model.with_suffix(".json").is_file():
-        raise ResourceError(f"{directory.path.absolute()}: holds no finished run (no model.json)")
-    tensors, record = read_tensors(directory.model)
-    method = method_class(record["config"]["method"])(Shape(**record["shape"]), **record["config"]["model"])
-    method.load_state_dict(tensors)
-    return method.eval()
 
 
 def write_history(path: Path, loop: TrainingLoop) -> None:

@@ -21,6 +21,7 @@ from confgcn.training.recipe import SETTINGS, Recipe, validated
 FOLDER = Path(__file__).parent / "settings"
 PLACES = ("reference", "tuned")  # published by the authors; found by us
 SECTIONS = ("data", "model", "recipe")
+ANY = "any"
 
 Sections = dict[str, dict[str, Any]]
 
@@ -39,7 +40,7 @@ class RunSettings:
 
     method: str
     preset: str
-    settings_of: str  # the data set whose settings these are
+    settings_of: str  # the data set whose settings these are, ANY where the preset makes no difference
     data: DataSettings
     model: dict[str, Any]
     recipe: Recipe
@@ -63,7 +64,7 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
     table = _tables(method)
     name = table["default"] if preset == "default" else preset
     chosen = _preset(method, name)
-    settings_of = dataset if dataset in chosen.get("datasets", {}) else chosen.get("fallback", dataset)
+    settings_of = dataset if dataset in chosen.get("datasets", {}) else chosen.get("fallback", ANY)
     sections = _merged(chosen, chosen.get("datasets", {}).get(settings_of, {}))
     models: dict[str, type[BaseModel]] = {
         "data": DataSettings,
@@ -111,10 +112,15 @@ def _preset(method: str, name: str) -> dict[str, Any]:
     if name not in preset_names(method):
         raise unknown_name(f"preset of {method}", name, [*preset_names(method), "default"])
     own: dict[str, Any] = _tables(method)[name]
+    for part in (own, *own.get("datasets", {}).values()):
+        for key in part:
+            if key not in (*SECTIONS, "datasets", "extends", "fallback"):
+                raise unknown_name(f"part of preset {name}", key, SECTIONS)
     if "extends" not in own:
         return own
     base = _preset(method, own["extends"])
-    datasets = {**base.get("datasets", {}), **own.get("datasets", {})}
+    parts = base.get("datasets", {}), own.get("datasets", {})
+    datasets = {name: _merged(parts[0].get(name, {}), parts[1].get(name, {})) for name in {**parts[0], **parts[1]}}
     return {**base, **own, **_merged(base, own), "datasets": datasets}
 
 

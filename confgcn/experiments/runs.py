@@ -14,15 +14,15 @@ from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.experiments import outputs
-from confgcn.experiments.presets import RunSettings, resolve
+from confgcn.experiments.presets import ANY, RunSettings, resolve
 from confgcn.graph import Graph
 from confgcn.method import Shape
 from confgcn.methods import method_class
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
-from confgcn.training.files import to_json, write_atomic
+from confgcn.training.files import read_json, to_json, write_atomic
 from confgcn.training.loop import TrainingLoop, check_trainable
-from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory, read_json
+from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 
@@ -48,14 +48,14 @@ class RunRequest:
 
     def split_seed_of(self, run: int) -> int:
         """The split seed of the i-th run."""
-        moves = dataset_named(self.graph).draws_split and not self.fixed_split
+        moves = dataset_named(self.graph).draw_split is not None and not self.fixed_split
         return self.split_seed + run if moves else self.split_seed
 
 
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
-    """Run every seed that is not finished yet; returns the summary that is also written as metrics.json."""
+    """Run every seed that is not finished yet; returns the summary over them."""
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
-    first = prepare_graph(request, settings, run=0)  # all input is checked before anything is written
+    first = graph_of_run(request, 0)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
     for notice in (*_settings_notices(request, settings), *first.notices()):
         notify(notice)
@@ -71,7 +71,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         results = [
             run_once(
                 directory,
-                first if run == 0 else prepare_graph(request, settings, run=run),
+                first if run == 0 else graph_of_run(request, run),
                 settings,
                 _config(request, settings, run=run),
                 stop=stop,
@@ -86,14 +86,17 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     return summary
 
 
-def prepare_graph(request: RunRequest, settings: RunSettings, *, run: int) -> Graph:
-    """The graph of the i-th run, as the preset wants it."""
-    graph = load_graph(request.graph, data_dir=request.data_dir, split_seed=request.split_seed_of(run))
-    return scale_features(graph, settings.data.feature_scaling)
+def graph_of_run(request: RunRequest, run: int) -> Graph:
+    """The graph of the i-th run."""
+    return load_graph(request.graph, data_dir=request.data_dir, split_seed=request.split_seed_of(run))
 
 
 def make_loop(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = ()) -> TrainingLoop:
-    """A new method and the loop that trains it; draws the first random numbers of the run."""
+    """A new method and the loop that trains it, on the graph as the preset wants it.
+
+    Draws the first random numbers of the run.
+    """
+    graph = scale_features(graph, settings.data.feature_scaling)
     method = method_class(settings.method)(Shape.of(graph), **settings.model)
     return TrainingLoop(method, graph, settings.recipe, callbacks)
 
@@ -120,7 +123,8 @@ def run_once(
     directory.start(config)
     if directory.finished:
         return read_json(directory.metrics)
-    outputs.write_environment(directory.environment, graph)
+    for notice in outputs.record_environment(directory.environment, graph):
+        notify(notice)
     started = time.monotonic()
     with seeded(config["seed"]):
         loop = make_loop(graph, settings, [*callbacks, Checkpointer(directory.checkpoints, stop)])
@@ -170,7 +174,7 @@ def _config(request: RunRequest, settings: RunSettings, *, run: int) -> dict[str
 
 
 def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
-    if settings.settings_of == request.graph:
+    if settings.settings_of in (request.graph, ANY):
         return []
     return [
         f"{request.graph} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"
@@ -183,7 +187,7 @@ def _resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except StoppedError as error:
-        message = f"{error}. To go on, give the same command with --out {out} --resume"
+        message = f"{error}. To go on, give the same command with --out {out} --resume, without --overwrite"
         raise StoppedError(message, error.signal_number) from None
 
 

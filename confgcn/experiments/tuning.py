@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import DivergedError, ResourceError, UsageError
 from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import Notify, RunRequest, prepare_graph, trained_loop
+from confgcn.experiments.runs import Notify, RunRequest, graph_of_run, trained_loop
 from confgcn.toml import read_toml
 
 if TYPE_CHECKING:
@@ -23,33 +25,41 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
 
     A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise ResourceError("tuning needs optuna: pip install 'confgcn[tune]'") from None
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
     ranges = read_toml(space)
-    is_grid = all(isinstance(choices, list) for choices in ranges.values())
-    trials = min(trials, math.prod(len(choices) for choices in ranges.values())) if is_grid else trials
-    study = optuna.create_study(
-        study_name=f"{request.graph}-{request.method}-{request.preset}",
-        storage=f"sqlite:///{storage}",
-        sampler=optuna.samplers.GridSampler(ranges, seed=SAMPLER_SEED)
-        if is_grid
-        else optuna.samplers.TPESampler(seed=SAMPLER_SEED),
-        direction="maximize",
-        load_if_exists=True,
-    )
-    done = len(study.get_trials(states=[optuna.trial.TrialState.COMPLETE]))
+    if _is_grid(ranges):
+        trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
+    study = _open_study(request, ranges, storage)
     study.optimize(
         lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
-        n_trials=trials - done,
+        n_trials=max(0, trials - sum(trial.value is not None for trial in study.trials)),
         callbacks=[
             lambda study, trial: notify(f"trial {trial.number}: {trial.value:.4f}, best {study.best_value:.4f}")
         ],
     )
     return {"validation_accuracy": study.best_value, "trials": trials, "settings": study.best_params}
+
+
+def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> optuna.Study:
+    try:
+        import optuna
+    except ImportError:
+        raise ResourceError("tuning needs optuna: pip install 'confgcn[tune]'") from None
+    if not storage.absolute().parent.is_dir():
+        raise ResourceError(f"no such folder for the study: {storage.absolute().parent}")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = _study_name(request, ranges)
+    study = optuna.create_study(
+        study_name=name, storage=f"sqlite:///{storage}", direction="maximize", load_if_exists=True
+    )
+    # A sampler starts its stream anew in every process: the seed moves on, or a resumed search would repeat itself.
+    seed = SAMPLER_SEED + len(study.trials)
+    samplers = optuna.samplers
+    study.sampler = samplers.GridSampler(ranges) if _is_grid(ranges) else samplers.TPESampler(seed=seed)
+    return study
+
+
+def _is_grid(ranges: dict[str, Any]) -> bool:
+    return all(isinstance(choices, list) for choices in ranges.values())
 
 
 def validation_accuracy(request: RunRequest) -> float:
@@ -58,11 +68,18 @@ def validation_accuracy(request: RunRequest) -> float:
     total = 0.0
     for run in range(request.seeds):
         try:
-            loop = trained_loop(prepare_graph(request, settings, run=run), settings, seed=request.seed + run)
+            loop = trained_loop(graph_of_run(request, run), settings, seed=request.seed + run)
         except DivergedError:
             continue
         total += loop.evaluate()["validation_accuracy"]
     return total / request.seeds
+
+
+def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:
+    """One study per question: trials over other ranges or seeds cannot be continued."""
+    question = json.dumps([ranges, request.seed, request.seeds, request.split_seed], sort_keys=True)
+    digest = hashlib.sha256(question.encode()).hexdigest()[:8]
+    return f"{request.graph}-{request.method}-{request.preset}-{digest}"
 
 
 def _suggest(trial: optuna.Trial, ranges: dict[str, Any]) -> dict[str, Any]:

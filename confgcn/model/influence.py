@@ -7,10 +7,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from confgcn.ops import Normalisation, normalise
+from confgcn.ops import normalise
 from confgcn.sparse import SparseStructure
 
 InfluenceScore = Literal["distance", "uniform"]
+InfluenceNormalisation = Literal["none", "softmax"]
 
 
 def influence(
@@ -19,7 +20,7 @@ def influence(
     *,
     score: InfluenceScore,
     distance_offset: float,
-    normalisation: Normalisation,
+    normalisation: InfluenceNormalisation,
 ) -> Tensor:
     r"""Influence over every edge (section 5), (E,).
 

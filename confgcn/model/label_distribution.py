@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-LabelScores = Literal["free", "softmax"]
-Precision = Literal["free", "elu"]
+MuForm = Literal["free", "softmax"]
+PrecisionForm = Literal["free", "elu"]
 
-# Below this size a precision is taken as this far from zero when it is inverted, so that a covariance stays
-# finite while a precision crosses zero.
+# Below this size the inverse of a precision is replaced by a line through zero, so that a covariance stays finite
+# and keeps its sign while a precision crosses zero.
 SMALLEST_PRECISION = 1e-2
 
 
@@ -25,10 +25,10 @@ class LabelDistribution(nn.Module):
     Shapes: ``forward(node_ids)`` returns mu (N, C) and precision (N, C).
     """
 
-    def __init__(self, num_nodes: int, num_classes: int, *, scores: LabelScores, precision: Precision) -> None:
+    def __init__(self, num_nodes: int, num_classes: int, *, mu_form: MuForm, precision_form: PrecisionForm) -> None:
         super().__init__()
-        self.scores = scores
-        self.precision = precision
+        self.mu_form = mu_form
+        self.precision_form = precision_form
         self.raw_mu = nn.Parameter(torch.empty(num_nodes, num_classes))
         self.raw_precision = nn.Parameter(torch.empty(num_nodes, num_classes))
         self.reset_parameters()
@@ -39,13 +39,13 @@ class LabelDistribution(nn.Module):
 
     def forward(self, node_ids: Tensor) -> tuple[Tensor, Tensor]:
         mu, precision = self.raw_mu[node_ids], self.raw_precision[node_ids]
-        if self.scores == "softmax":
+        if self.mu_form == "softmax":
             mu = mu.softmax(-1)
-        if self.precision == "elu":
+        if self.precision_form == "elu":
             precision = functional.elu(precision)
         return mu, precision
 
 
 def covariance(precision: Tensor) -> Tensor:
-    r"""The diagonal of :math:`\Sigma`: 1 / precision, kept finite and of the same sign near zero."""
+    r"""The diagonal of :math:`\Sigma`: 1/p for a precision p, and p/s\ :sup:`2` where |p| is below s, the smallest."""
     return precision / precision.square().clamp(min=SMALLEST_PRECISION**2)

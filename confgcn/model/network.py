@@ -12,10 +12,10 @@ from torch.nn import functional
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, present
 from confgcn.model import losses
-from confgcn.model.influence import InfluenceScore, influence
-from confgcn.model.label_distribution import LabelDistribution, LabelScores, Precision, covariance
+from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, influence
+from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
-from confgcn.ops import Normalisation, dropout, edge_distance
+from confgcn.ops import dropout, edge_distance
 from confgcn.ranges import Count, DropoutRate, NonNegative, Positive
 from confgcn.sparse import SparseMatrix
 
@@ -29,13 +29,13 @@ class ConfGCN(AbstractMethod):
     ``docs/paper_and_code.md`` lays the two side by side.
 
     Args:
-        hidden_dim, num_layers, dropout: width and number K of the graph layers; dropout on every layer's input.
+        hidden_dim, num_layers, dropout: width and number K of the graph layers; dropout on the input of each.
         influence: ``distance`` (the paper) or ``uniform`` (control: every neighbour counts the same).
         normalisation: of the influences over N(v): ``none`` (the paper) or ``softmax`` (released).
         distance_offset: the constant c in r = 1 / (d_M + c).
         activation, bias: ReLU and b (the paper), or ``identity`` and none (released).
         output: a ``dense`` layer after the K graph layers (the paper), or the K-th ``graph`` layer (released).
-        label_scores, precision: how mu and precision come from their parameters.
+        mu_form, precision_form: how mu and precision come from their parameters.
         lambda_smooth, lambda_label, lambda_const, lambda_reg: weights of the terms; zero removes a term.
         gamma, label_certainty: the term I/gamma of L_label is ``divided`` (the paper) or I*gamma, ``multiplied``.
         quadratic_scale: factor of L_smooth and L_label: 1 (the paper), 1/2 (released, as in TACO).
@@ -53,13 +53,13 @@ class ConfGCN(AbstractMethod):
         num_layers: Count = 2,
         dropout: DropoutRate = 0.0,
         influence: InfluenceScore = "distance",
-        normalisation: Normalisation = "none",
+        normalisation: InfluenceNormalisation = "none",
         distance_offset: Positive = 1.0,
         activation: Literal["relu", "identity"] = "relu",
         bias: bool = True,
         output: Literal["dense", "graph"] = "dense",
-        label_scores: LabelScores = "free",
-        precision: Precision = "free",
+        mu_form: MuForm = "free",
+        precision_form: PrecisionForm = "free",
         lambda_smooth: NonNegative = 1.0,
         lambda_label: NonNegative = 1.0,
         lambda_const: NonNegative = 1.0,
@@ -75,7 +75,7 @@ class ConfGCN(AbstractMethod):
         super().__init__()
         self.dropout = dropout
         self.influence = influence
-        self.normalisation: Normalisation = normalisation
+        self.normalisation: InfluenceNormalisation = normalisation
         self.distance_offset = distance_offset
         self.activation = activation
         self.lambdas = {"smooth": lambda_smooth, "label": lambda_label, "const": lambda_const, "reg": lambda_reg}
@@ -87,7 +87,7 @@ class ConfGCN(AbstractMethod):
         self.doubled_l2 = doubled_l2
 
         self.label_distribution = LabelDistribution(
-            shape.num_nodes, shape.num_classes, scores=label_scores, precision=precision
+            shape.num_nodes, shape.num_classes, mu_form=mu_form, precision_form=precision_form
         )
         last = shape.num_classes if output == "graph" else hidden_dim
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), last]

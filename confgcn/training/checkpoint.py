@@ -43,16 +43,18 @@ class Checkpointer(Callback):
 
 
 def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
-    """Load the newest checkpoint that is whole; returns a notice for each that was not."""
-    notices = []
+    """Load the newest checkpoint that is whole; returns a notice for each newer one that was not."""
+    notices: list[str] = []
     for stem in reversed(_stems(folder)):
         try:
             loop.load_state(*read_tensors(stem))
-        except (CorruptFileError, FileNotFoundError, KeyError) as error:
-            notices.append(f"skipped a damaged checkpoint: {error}")
+        except (CorruptFileError, FileNotFoundError) as error:
+            notices.append(f"skipped a damaged checkpoint, {stem.name}: {error}")
         else:
             return notices
-    return notices
+    if notices:
+        raise CorruptFileError(f"{folder}: no checkpoint is whole ({'; '.join(notices)}); start again with --overwrite")
+    return []
 
 
 def _stems(folder: Path) -> list[Path]:

@@ -39,6 +39,17 @@ def to_json(payload: Any) -> bytes:
     return (json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise CorruptFileError(f"{path}: corrupt, expected a JSON object")
+    return content
+
+
 def write_sealed(path: Path, payload: dict[str, Any]) -> None:
     """JSON that carries its schema and a checksum over itself."""
     content = {"schema": SCHEMA, **payload}
@@ -47,11 +58,8 @@ def write_sealed(path: Path, payload: dict[str, Any]) -> None:
 
 def read_sealed(path: Path) -> dict[str, Any]:
     """Read what :func:`write_sealed` wrote, or say what is wrong with it."""
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
-    if not isinstance(content, dict) or SEAL not in content:
+    content = read_json(path)
+    if SEAL not in content:
         raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
     if content.get("schema") != SCHEMA:
         raise CorruptFileError(f"{path}: schema {content.get('schema')!r}, this version of confgcn reads {SCHEMA}")

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from confgcn.evaluation.accuracy import accuracy, mean_log_loss
-from confgcn.exceptions import DataError, DivergedError
+from confgcn.exceptions import CorruptFileError, DataError, DivergedError
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.training.callbacks import Callback
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
+
+ADAM_STATE = ("exp_avg", "exp_avg_sq", "step")
 
 
 class TrainingLoop:
@@ -103,7 +105,8 @@ class TrainingLoop:
         """The method's prediction with its present weights."""
         self.method.eval()
         prediction: Prediction = self.method(self.visible)
-        self._require_finite({"prediction": prediction.logits})
+        quantities = {name: getattr(prediction, name) for name in ("logits", "mu", "precision", "influence")}
+        self._require_finite({name: value for name, value in quantities.items() if value is not None})
         return prediction
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -117,7 +120,8 @@ class TrainingLoop:
         return tensors, {"history": self.history, "best_epoch": self.best["epoch"] if self.best else None}
 
     def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state; one that lacks a part is refused before anything is changed."""
+        self._check_complete(tensors, record)
         self.method.load_state_dict(_under("method/", tensors))
         self.best_weights = _under("best/", tensors)
         self.history = list(record["history"])
@@ -130,6 +134,17 @@ class TrainingLoop:
             groups = self.optimiser.state_dict()["param_groups"]
             self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
         torch.set_rng_state(tensors["random"])
+
+    def _check_complete(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+        expected = {f"method/{name}" for name in self.method.state_dict()} | {"random"}
+        expected |= {f"best/{name}" for name in self.method.state_dict()}
+        for number in range(
+            sum(len(group["params"]) for group in self.optimiser.param_groups) if self.optimiser else 0
+        ):
+            expected |= {f"optimiser/{number}/{key}" for key in ADAM_STATE}
+        missing = sorted(expected - tensors.keys()) + sorted({"history", "best_epoch"} - record.keys())
+        if missing:
+            raise CorruptFileError(f"the saved state lacks {', '.join(missing[:3])}")
 
     def _tell(self, moment: str) -> None:
         for callback in self.callbacks:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from confgcn.exceptions import UsageError
-from confgcn.ranges import Count, Positive
+from confgcn.exceptions import UsageError, unknown_name
+from confgcn.ranges import Count, LearningRate
 
-SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=False)
+SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 SettingsType = TypeVar("SettingsType", bound=BaseModel)
 
@@ -25,7 +24,7 @@ class Recipe(BaseModel):
     model_config = SETTINGS
 
     epochs: Count = 250
-    learning_rate: Positive = 0.01
+    learning_rate: LearningRate = 0.01
     select: Literal["best_validation_accuracy", "best_validation_loss", "last"] = "best_validation_accuracy"
     stop: Literal["never", "no_improvement", "rising_loss"] = "never"
     patience: Count = 10
@@ -43,7 +42,5 @@ def validated(model: type[SettingsType], values: Mapping[str, Any], *, where: st
 def _explain(problem: Any, known: list[str]) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-        return f"unknown setting {key!r}: {hint}"
+        return str(unknown_name("setting", key, known))
     return f"{key} = {problem['input']!r}: {problem['msg'].lower()}"

@@ -33,7 +33,7 @@ def _never(history: Sequence[Record], patience: int) -> bool:
 
 
 def _no_improvement(history: Sequence[Record], patience: int) -> bool:
-    """The lowest validation loss is more than ``patience`` epochs old."""
+    """The lowest validation loss is ``patience`` or more epochs old."""
     losses = [record["validation_loss"] for record in history]
     return len(losses) - 1 - losses.index(min(losses)) >= patience
 

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
-from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
-from confgcn.training.files import TEMPORARY_SUFFIX, to_json, write_atomic
+from confgcn.exceptions import BusyError, ResourceError, UsageError
+from confgcn.training.files import TEMPORARY_SUFFIX, read_json, to_json, write_atomic
 
 LOCK = "run.lock"
 CONFIG = "config.json"
-METRICS = "metrics.json"
-CHECKPOINTS = "checkpoints"
-OWN_FILES = (
-    CONFIG,
-    METRICS,
-    "history.jsonl",
-    "environment.json",
-    "predictions.csv",
-    "model.*",
-    "best_before_*",
-    "*.tmp",
-)
+SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
+SCHEMA = 1
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 
@@ -38,40 +27,67 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config = path / CONFIG
-        self.metrics = path / METRICS
+        self.metrics = path / "metrics.json"
         self.history = path / "history.jsonl"
         self.environment = path / "environment.json"
         self.predictions = path / "predictions.csv"
         self.model = path / "model"  # .safetensors and .json
         self.best_before_divergence = path / "best_before_divergence"
-        self.checkpoints = path / CHECKPOINTS
+        self.checkpoints = path / "checkpoints"
 
     @property
     def finished(self) -> bool:
         return self.metrics.is_file()
 
+    @property
+    def holds_run(self) -> bool:
+        """Was this folder written by a run? A config.json of somebody else's does not count."""
+        return self.config.is_file() and SCHEMA_KEY in read_json(self.config)
+
     def start(self, config: dict[str, Any]) -> None:
         """Make the folder and record the configuration, or check that it is the one recorded."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for left_over in self.path.glob(f"**/*{TEMPORARY_SUFFIX}"):
-            left_over.unlink()
+        self._remove_left_overs()
         if not self.config.is_file():
-            write_atomic(self.config, to_json(config))
+            write_atomic(self.config, to_json({SCHEMA_KEY: SCHEMA, **config}))
             return
-        recorded = read_json(self.config)
-        different = sorted(key for key in {*recorded, *config} if recorded.get(key) != config.get(key))
+        recorded, now = flattened(read_json(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
+        different = sorted(key for key in {*recorded, *now} if recorded.get(key) != now.get(key))
         if different:
-            changes = "; ".join(f"{key}: {recorded.get(key)!r} there, {config.get(key)!r} now" for key in different)
+            changes = "; ".join(f"{key}: {recorded.get(key)!r} there, {now.get(key)!r} now" for key in different)
             raise UsageError(f"{self.path}: cannot resume with other settings ({changes})")
 
     def clear_checkpoints(self) -> None:
         """A finished run needs none."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
+    def erase(self) -> None:
+        """Remove what a run writes, and nothing that somebody else put beside it."""
+        self._remove_left_overs()
+        self.clear_checkpoints()
+        for file in self._files():
+            file.unlink(missing_ok=True)
+        for member in self.path.glob("seed-*"):
+            RunDirectory(member).erase()
+            if not any(member.iterdir()):
+                member.rmdir()
+
+    def _files(self) -> list[Path]:
+        plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
+        stems = [self.model, self.best_before_divergence]
+        return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
+
+    def _remove_left_overs(self) -> None:
+        """Temporary files of a process that was killed while it wrote."""
+        own = [file.with_name(file.name + TEMPORARY_SUFFIX) for file in self._files()]
+        for left_over in [*own, *self.checkpoints.glob(f"*{TEMPORARY_SUFFIX}")]:
+            left_over.unlink(missing_ok=True)
+
 
 @contextmanager
 def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     """Hold the directory for this process; yields notices about what was found in it."""
+    _check_idle(path)
     _check_target(path, if_exists)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -82,21 +98,21 @@ def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
         notices = _lock(lock, path)
         try:
             if if_exists == "overwrite":
-                _erase_run(path)
+                RunDirectory(path).erase()
             yield notices
         finally:
             lock.truncate(0)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of a run directory."""
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise CorruptFileError(f"{path}: corrupt, expected a JSON object")
-    return content
+def flattened(settings: dict[str, Any]) -> dict[str, Any]:
+    """Nested settings as one level, ``model.dropout`` and so on."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": inner for name, inner in flattened(value).items()}
+        else:
+            flat[key] = value
+    return flat
 
 
 def free_directory(parent: Path, name: str) -> Path:
@@ -112,19 +128,22 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
         return
     if not path.is_dir():
         raise UsageError(f"{path}: exists and is not a directory")
-    holds_run = (path / CONFIG).is_file()
+    holds_run = RunDirectory(path).holds_run
     if not holds_run and any(entry.name != LOCK for entry in path.iterdir()):
         raise UsageError(f"{path}: is not empty and holds no run; choose another --out")
     if holds_run and if_exists == "refuse":
         raise UsageError(f"{path}: already holds a run; use --resume, --overwrite or another --out")
 
 
-def _lock(lock: Any, path: Path) -> list[str]:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        raise BusyError(f"{path}: in use by process {lock.read().strip() or 'unknown'}") from None
+def _check_idle(path: Path) -> None:
+    """A directory in use is said to be so before anything else is said of it."""
+    if (path / LOCK).is_file():
+        with (path / LOCK).open("r+") as lock:
+            _flock(lock, path)
+
+
+def _lock(lock: IO[str], path: Path) -> list[str]:
+    _flock(lock, path)
     # The operating system drops the lock of a dead process: text that is still there was left by one.
     lock.seek(0)
     previous = lock.read().strip()
@@ -135,10 +154,9 @@ def _lock(lock: Any, path: Path) -> list[str]:
     return [f"took over from process {previous}, which ended without finishing"] if previous else []
 
 
-def _erase_run(path: Path) -> None:
-    """Remove what a run writes, and nothing that somebody else put beside it."""
-    for member in (path, *path.glob("seed-*")):
-        shutil.rmtree(member / CHECKPOINTS, ignore_errors=True)
-        for pattern in OWN_FILES:
-            for file in member.glob(pattern):
-                file.unlink()
+def _flock(lock: IO[str], path: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        raise BusyError(f"{path}: in use by process {lock.read().strip() or 'unknown'}") from None

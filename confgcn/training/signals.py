@@ -20,7 +20,7 @@ class StopRequest:
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None:
-            raise KeyboardInterrupt
+            raise SystemExit(128 + number)
         self.received = number
 
 

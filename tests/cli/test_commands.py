@@ -125,7 +125,7 @@ def test_control_codes_never_reach_the_terminal(command: Command) -> None:
 
 
 def test_divergence_is_exit_code_five(command: Command, tmp_path: Path) -> None:
-    result = command(*QUICK, "--set", "learning_rate=1e30", "--out", "run")
+    result = command(*QUICK, "--set", "learning_rate=1e6", "--set", "doubled_l2=1e6", "--out", "run")
     assert result.returncode == 5
     assert "not finite" in result.stderr
     assert not (tmp_path / "run" / "predictions.csv").exists()
@@ -170,9 +170,11 @@ def test_a_malicious_or_altered_benchmark_file_is_refused(command: Command, data
     shutil.copytree(data_dir / "Cora", tmp_path / "data" / "Cora")
     (tmp_path / "data" / "Cora" / "raw" / "ind.cora.x").write_bytes(b"cos\nsystem\n(S'touch canary'\ntR.")
     result = command("train", "cora", "--data-dir", "data")
-    assert result.returncode == 3
-    assert "ind.cora.x" in result.stderr
+    assert result.returncode == 6
+    assert "ind.cora.x: refused the global os.system" in result.stderr
     assert not (tmp_path / "canary").exists()
+    shutil.copy(data_dir / "Cora" / "raw" / "ind.cora.y", tmp_path / "data" / "Cora" / "raw" / "ind.cora.x")
+    assert command("train", "cora", "--data-dir", "data").returncode == 3
 
 
 @pytest.mark.real_data

@@ -90,6 +90,7 @@ def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path) -> Non
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4, result.stderr
     assert "not enough memory" in result.stderr
+    assert "limited to 8,192,000,000 bytes" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -102,10 +102,18 @@ def test_a_header_that_does_not_fit_its_data_is_refused(tmp_path: Path, shape: t
 
 def test_x15_an_array_over_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, zeros=np.zeros(1000))
-    monkeypatch.setattr(npz, "MAX_ARRAY_BYTES", 8000)
+    monkeypatch.setattr(npz, "MAX_BYTES", 8128)
     assert len(read_npz(path)["zeros"]) == 1000
-    monkeypatch.setattr(npz, "MAX_ARRAY_BYTES", 7999)
-    with pytest.raises(DataError, match=r"claims 8000 bytes.*7999"):
+    monkeypatch.setattr(npz, "MAX_BYTES", 8127)
+    with pytest.raises(DataError, match=r"expand to 8128"):
+        read_npz(path)
+
+
+def test_x15_a_zip_bomb_is_refused_before_it_expands(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, zeros=np.zeros(10 * 2**20))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DataError, match=r"bomb\.npz: \d+ bytes would expand to 83886208"):
         read_npz(path)
 
 

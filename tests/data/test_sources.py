@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 
 from confgcn.data import sources
-from confgcn.data.sources import Source, cache_folder, find, find_or_download
+from confgcn.data.sources import Source, cache_folder, find, find_or_download, verify_files
 from confgcn.exceptions import DataError, ResourceError
 
 FILES = {"a.txt": b"alpha", "b.txt": b"beta"}
@@ -143,7 +143,7 @@ def test_s18_a_file_with_another_checksum_is_refused(tmp_path: Path) -> None:
     folder = put(tmp_path / "root")
     (folder / "b.txt").write_bytes(b"bela")
     with pytest.raises(DataError, match=CHECKSUMS["b.txt"]) as caught:
-        find_or_download(source_at(), folder)
+        verify_files(folder, CHECKSUMS)
     assert str(folder / "b.txt") in str(caught.value)
 
 
@@ -176,14 +176,14 @@ def test_a_download_with_another_checksum_leaves_no_file(cache: Path, serve: Ser
 @pytest.mark.parametrize("answer", [send_less_than_announced, send_no_http], ids=["cut off", "not http"])
 def test_a_broken_download_is_a_missing_resource_and_leaves_no_file(cache: Path, serve: Serve, answer: Answer) -> None:
     with pytest.raises(ResourceError, match=r"a\.txt"):
-        find_or_download(source_at(serve(answer), {}), None)
+        find_or_download(source_at(serve(answer)), None)
     assert files_in(cache) == []
 
 
 def test_a_download_over_the_cap_leaves_no_file(cache: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MAX_DOWNLOAD_BYTES", 4)
-    with pytest.raises((DataError, ResourceError)):
-        find_or_download(source_at(serve(send_published), {}), None)
+    with pytest.raises(ResourceError, match="more than 4 bytes"):
+        find_or_download(source_at(serve(send_published)), None)
     assert files_in(cache) == []
 
 
@@ -191,6 +191,13 @@ def test_a_file_that_is_not_published_is_a_missing_resource(serve: Serve) -> Non
     url = serve(send_published).replace("/data", "/elsewhere")
     with pytest.raises(ResourceError, match="404"):
         find_or_download(source_at(url), None)
+
+
+def test_a_folder_with_some_of_the_files_is_told_what_it_lacks(tmp_path: Path, closed_port: str) -> None:
+    folder = put(tmp_path / "root")
+    (folder / "b.txt").unlink()
+    with pytest.raises(ResourceError, match=r"root lacks b\.txt"):
+        find_or_download(source_at(closed_port), folder)
 
 
 def test_p23_without_network_the_message_says_what_to_put_where(cache: Path, closed_port: str) -> None:

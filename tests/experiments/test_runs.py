@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import torch
 
+from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
-from confgcn.data.transforms import scale_features
-from confgcn.exceptions import CorruptFileError, DivergedError, ResourceError, StoppedError, UsageError
-from confgcn.experiments.outputs import load_method, write_predictions
+from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
+from confgcn.experiments.outputs import write_predictions
 from confgcn.experiments.runs import RunRequest, train
+from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
@@ -50,16 +51,15 @@ def test_a_run_directory_holds_everything(tmp_path: Path) -> None:
     assert summary["test_accuracy"] == metrics["test_accuracy"]
     assert summary["test_accuracy_std"] is None
     environment = json.loads((tmp_path / "run" / "environment.json").read_text())
-    assert environment["graph_sha256"] == scale_features(load_demo(), "rows").fingerprint
+    assert environment["graph_sha256"] == load_demo().fingerprint
     assert environment["threads"] == torch.get_num_threads()
     assert any("using those of cora_ml" in notice for notice in notices)
 
 
 def test_predictions_agree_with_the_saved_model_and_the_metrics(tmp_path: Path) -> None:
     summary = run(tmp_path / "run")
-    graph = scale_features(load_demo(), "rows")
-    with torch.no_grad():
-        prediction = load_method(tmp_path / "run")(graph)
+    graph = load_demo()
+    prediction = load_run(tmp_path / "run").predict(graph)
     with (tmp_path / "run" / "predictions.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [row["node"] for row in rows] == list(graph.node_names)
@@ -145,9 +145,30 @@ def test_a_damaged_model_is_refused_and_a_missing_one_named(tmp_path: Path) -> N
     content[-1] ^= 1
     path.write_bytes(content)
     with pytest.raises(CorruptFileError, match=r"model\.safetensors"):
-        load_method(tmp_path / "run")
+        load_run(tmp_path / "run")
     with pytest.raises(ResourceError, match="no finished run"):
-        load_method(tmp_path)
+        load_run(tmp_path)
+
+
+def test_a_graph_of_another_shape_is_refused_with_both_shapes(tmp_path: Path, six_nodes: Graph) -> None:
+    run(tmp_path / "run")
+    with pytest.raises(DataError, match=r"num_features=1433.*num_features=4"):
+        load_run(tmp_path / "run").predict(six_nodes)
+
+
+def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        run(tmp_path / "run", StopAfter(3))
+    path = tmp_path / "run" / "environment.json"
+    recorded = json.loads(path.read_text())
+    path.write_text(json.dumps({**recorded, "threads": 99}))
+    notices: list[str] = []
+    with pytest.raises(StoppedError):
+        run(tmp_path / "run", StopAfter(4), if_exists="resume", notices=notices)
+    assert any("threads was 99" in notice for notice in notices)
+    path.write_text(json.dumps({**recorded, "graph_sha256": "0"}))
+    with pytest.raises(DataError, match="another graph"):
+        run(tmp_path / "run", if_exists="resume")
 
 
 def test_only_a_graph_without_public_split_moves_its_split_seed() -> None:
@@ -175,12 +196,9 @@ def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_pa
     request = RunRequest(graph="cora", data_dir=data_dir, overrides={"epochs": 60}, out=tmp_path / "run")
     summary = train(request, notify=lambda _: None)
     assert summary["test_accuracy"] > 0.75
-    from confgcn.data.datasets import load_graph
-
-    graph = scale_features(load_graph("cora", data_dir=data_dir), "rows")
-    method = load_method(tmp_path / "run")
-    with torch.no_grad():
-        learned = method(graph).logits.argmax(1)
-        method.influence = "uniform"
-        uniform = method(graph).logits.argmax(1)
+    graph = load_graph("cora", data_dir=data_dir)
+    saved = load_run(tmp_path / "run")
+    learned = saved.predict(graph).logits.argmax(1)
+    saved.method.influence = "uniform"
+    uniform = saved.predict(graph).logits.argmax(1)
     assert float((learned != uniform).float().mean()) < 0.005

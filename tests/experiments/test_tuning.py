@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import ResourceError, UsageError
 from confgcn.experiments.runs import RunRequest
 from confgcn.experiments.tuning import search, validation_accuracy
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
 
 REQUEST = RunRequest(graph="demo", method="gcn", preset="reference", seeds=1)
 
@@ -41,6 +41,23 @@ def test_ranges_are_drawn_within_bounds(tmp_path: Path) -> None:
     assert 0.1 <= found["settings"]["dropout"] <= 0.2
 
 
+def test_a_resumed_search_does_not_repeat_itself(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("dropout = { low = 0.1, high = 0.9, log = false }\nepochs = [1]")
+    where = {"space": tmp_path / "space.toml", "storage": tmp_path / "study.db", "notify": lambda _: None}
+    for trials in (2, 4):
+        search(REQUEST, trials=trials, **where)
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    (name,) = optuna.get_all_study_names(storage)
+    tried = [trial.params["dropout"] for trial in optuna.load_study(study_name=name, storage=storage).trials]
+    assert len(tried) == len(set(tried)) == 4
+
+
+def test_a_study_in_a_missing_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("epochs = [1]")
+    with pytest.raises(ResourceError, match="absent"):
+        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "absent" / "s.db", trials=1, notify=print)
+
+
 def test_a_range_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text("dropout = { from = 0.1 }")
     with pytest.raises(UsageError, match="range of dropout"):
@@ -48,5 +65,5 @@ def test_a_range_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_diverging_run_counts_as_zero() -> None:
-    request = RunRequest(graph="demo", overrides={"learning_rate": 1e30, "epochs": 2})
+    request = RunRequest(graph="demo", overrides={"learning_rate": 1e6, "doubled_l2": 1e6, "epochs": 3})
     assert validation_accuracy(request) == 0.0

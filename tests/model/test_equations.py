@@ -11,9 +11,10 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from confgcn.graph import Graph
+from confgcn.method import cross_entropy
 from confgcn.model import losses
 from confgcn.model.influence import influence
-from confgcn.model.label_distribution import covariance
+from confgcn.model.label_distribution import SMALLEST_PRECISION, covariance
 from confgcn.model.layer import ConfidenceConvolution
 from confgcn.ops import aggregate, edge_distance, normalise
 
@@ -176,12 +177,31 @@ def test_covariance_is_the_inverse_and_finite_at_zero() -> None:
     assert result[4] < 0 < result[3]
 
 
+def test_covariance_is_a_line_through_zero_below_the_smallest_precision() -> None:
+    assert float(covariance(torch.tensor(SMALLEST_PRECISION))) == pytest.approx(1 / SMALLEST_PRECISION)
+    assert float(covariance(torch.tensor(-SMALLEST_PRECISION / 2))) == pytest.approx(-1 / SMALLEST_PRECISION / 2)
+
+
+@pytest.mark.parametrize("mean", [True, False])
+def test_cross_loss(six_nodes: Graph, mean: bool) -> None:
+    logits = torch.randn(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(6)).requires_grad_()
+    slow = logits.new_zeros(())
+    for v in six_nodes.train.tolist():
+        total = sum(torch.exp(logits[v, j]) for j in range(CLASSES))
+        for j in range(CLASSES):
+            y = 1.0 if six_nodes.labels[v] == j else 0.0
+            slow = slow - y * torch.log(torch.exp(logits[v, j]) / total)
+    if mean:
+        slow = slow / len(six_nodes.train)
+    assert_same(cross_entropy(six_nodes, logits, mean=mean).value(), slow, logits)
+    assert gradcheck(lambda x: cross_entropy(six_nodes, x, mean=mean).value(), (logits,))
+
+
 def test_doubled_l2_squares_the_penalty_of_each_variable() -> None:
-    variables = [torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([[3.0]], dtype=torch.float64)]
+    variables = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in ([1.0, 2.0], [[3.0]])]
     s = 0.1
-    slow = sum(s / 2 * (s / 2 * float((w**2).sum())) ** 2 for w in variables)
-    fast = losses.doubled_l2(losses.squared_norms(variables), s)
-    assert float(fast) == pytest.approx(slow, rel=TOLERANCE)
+    slow = sum(s / 2 * (s / 2 * sum(x**2 for x in w.flatten())) ** 2 for w in variables)
+    assert_same(losses.doubled_l2(losses.squared_norms(variables), s), slow, *variables)
 
 
 @pytest.mark.parametrize("loss", [losses.smooth_loss, losses.reg_loss])

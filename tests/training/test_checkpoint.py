@@ -6,8 +6,9 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 
-from confgcn.exceptions import StoppedError
+from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.graph import Graph
 from confgcn.method import Shape
 from confgcn.model.network import ConfGCN
@@ -46,6 +47,30 @@ def test_a_damaged_newest_falls_back_to_the_one_before_with_a_notice(tmp_path: P
     assert len(loop.history) == 4
 
 
+@pytest.mark.parametrize("part", ["optimiser/0/exp_avg", "random", "best/layers.0.weight"])
+def test_a_state_that_lacks_a_part_is_refused_before_anything_is_changed(
+    tmp_path: Path, six_nodes: Graph, part: str
+) -> None:
+    finished = loop_of(six_nodes)
+    finished.fit()
+    tensors, record = finished.state()
+    del tensors[part]
+    loop = loop_of(six_nodes)
+    before = {name: value.clone() for name, value in loop.method.state_dict().items()}
+    with pytest.raises(CorruptFileError, match=part):
+        loop.load_state(tensors, record)
+    assert loop.history == []
+    assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
+
+
+def test_when_no_checkpoint_is_whole_the_run_does_not_silently_start_again(tmp_path: Path, six_nodes: Graph) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    for path in tmp_path.glob("*.safetensors"):
+        path.write_bytes(b"")
+    with pytest.raises(CorruptFileError, match="no checkpoint is whole"):
+        resume_from(tmp_path, loop_of(six_nodes))
+
+
 def test_a_stop_request_saves_and_stops(tmp_path: Path, six_nodes: Graph) -> None:
     request = StopRequest(received=signal.SIGTERM)
     with pytest.raises(StoppedError, match="SIGTERM after epoch 1") as raised:
@@ -61,6 +86,7 @@ def test_signals_are_caught_inside_and_given_back_after() -> None:
     with stop_request() as request:
         signal.raise_signal(signal.SIGINT)
         assert request.received == signal.SIGINT
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(SystemExit) as raised:
+            signal.raise_signal(signal.SIGTERM)
+        assert raised.value.code == 143
     assert signal.getsignal(signal.SIGINT) is before

@@ -17,11 +17,14 @@ from confgcn.training.recipe import Recipe, validated
         ({"epochs": -1}, "greater than or equal to 1"),
         ({"epochs": 1.5}, "epochs = 1.5"),
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
+        ({"epochs": True}, "epochs = True"),
+        ({"epochs": "8"}, "epochs = '8'"),
+        ({"learning_rate": 1e38}, "less than or equal to"),
         ({"learning_rate": -0.1}, "greater than 0"),
         ({"learning_rate": "fast"}, "learning_rate = 'fast'"),
         ({"select": "best"}, "'best_validation_accuracy'"),
         ({"epoch": 3}, "did you mean 'epochs'"),
-        ({"zzz": 3}, "known are epochs"),
+        ({"zzz": 3}, "choose from epochs"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, Any], message: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
-from confgcn.training.run_directory import RunDirectory, claimed, free_directory, read_json
+from confgcn.training.files import read_json
+from confgcn.training.run_directory import RunDirectory, claimed, free_directory
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def run(tmp_path: Path) -> RunDirectory:
 def test_a_directory_that_holds_a_run_is_refused(run: RunDirectory) -> None:
     with pytest.raises(UsageError, match="already holds a run"), claimed(run.path, if_exists="refuse"):
         pass
-    assert read_json(run.config) == {"a": 1}
+    assert read_json(run.config)["a"] == 1
 
 
 def test_a_directory_of_other_files_is_refused(tmp_path: Path) -> None:
@@ -34,11 +35,21 @@ def test_a_directory_of_other_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_overwriting_removes_the_run_and_nothing_else(run: RunDirectory) -> None:
-    (run.path / "notes.txt").write_text("mine")
+    mine = ("notes.txt", "model.notes", "draft.tmp")
+    for name in mine:
+        (run.path / name).write_text("mine")
     run.metrics.write_text("{}")
+    RunDirectory(run.path / "seed-3").start({})
     with claimed(run.path, if_exists="overwrite"):
         pass
-    assert sorted(entry.name for entry in run.path.iterdir()) == ["notes.txt", "run.lock"]
+    assert sorted(entry.name for entry in run.path.iterdir()) == sorted([*mine, "run.lock"])
+
+
+def test_a_config_of_somebody_else_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"theirs": true}')
+    with pytest.raises(UsageError, match="holds no run"), claimed(tmp_path, if_exists="overwrite"):
+        pass
+    assert (tmp_path / "config.json").read_text() == '{"theirs": true}'
 
 
 def test_a_file_in_place_of_the_directory(tmp_path: Path) -> None:
@@ -66,10 +77,12 @@ def test_a_second_process_is_turned_away(run: RunDirectory) -> None:
             "from confgcn.training.run_directory import claimed\n"
             "from confgcn.exceptions import BusyError\n"
             "try:\n"
-            "    with claimed(pathlib.Path(sys.argv[1]), if_exists='resume'): pass\n"
+            "    with claimed(pathlib.Path(sys.argv[1]), if_exists=sys.argv[2]): pass\n"
             "except BusyError as error: sys.exit(error.exit_code)\n"
         )
-        assert subprocess.run([sys.executable, "-c", code, str(run.path)]).returncode == BusyError.exit_code
+        for how in ("refuse", "resume", "overwrite"):
+            second = subprocess.run([sys.executable, "-c", code, str(run.path), how])
+            assert second.returncode == BusyError.exit_code
     with claimed(run.path, if_exists="resume") as notices:
         assert notices == []
 
@@ -80,9 +93,11 @@ def test_the_lock_of_a_killed_process_is_taken_over_with_a_notice(run: RunDirect
         assert "12345" in notices[0]
 
 
-def test_resuming_with_other_settings_names_them(run: RunDirectory) -> None:
-    with pytest.raises(UsageError, match="a: 1 there, 2 now"):
-        run.start({"a": 2})
+def test_resuming_with_other_settings_names_them_and_no_others(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.start({"model": {"dropout": 0.1, "gamma": 1.0}})
+    with pytest.raises(UsageError, match=r"\(model\.dropout: 0\.1 there, 0\.2 now\)"):
+        run.start({"model": {"dropout": 0.2, "gamma": 1.0}})
 
 
 def test_left_over_temporary_files_are_removed(run: RunDirectory) -> None:

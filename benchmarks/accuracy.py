@@ -1,7 +1,7 @@
 """Accuracy of every method and preset on the paper's graphs: `make bench`, or with names of graphs to do only those.
 
-Each row runs `confgcn train GRAPH --seeds N --json` with the settings untouched and is appended to
-benchmarks/results/accuracy.jsonl as it comes; rows that are there already are not run again.
+Each row runs `confgcn train GRAPH --seeds N` with a preset, untouched but for the options named in the row, and is
+appended to benchmarks/results/accuracy.jsonl as it comes; rows that are there already are not run again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def done() -> set[str]:
 def run(command: str, words: list[str]) -> None:
     """One row of the table."""
     with tempfile.TemporaryDirectory() as scratch:
-        options = ["--threads", "1", "--json", "--out", f"{scratch}/run"]
+        options = ["--json", "--out", f"{scratch}/run"]
         process = subprocess.run(
             [sys.executable, "-m", "confgcn", *words, *options], stdout=subprocess.PIPE, check=True, text=True
         )

@@ -1,4 +1,4 @@
-"""The table of methods: one row each. Nothing else in the package names a particular method."""
+"""The table of methods: one row each. No other code chooses a method by its name."""
 
 from __future__ import annotations
 

@@ -1,20 +1,9 @@
-"""Label the papers of the built-in graph, and look at the ones the model is least and most sure of."""
+"""Train on the built-in graph with three seeds, and predict again from the first run."""
 
-from confgcn import ConfGCN, load_graph
-from confgcn.data.transforms import scale_features
-from confgcn.method import Shape
-from confgcn.training.loop import TrainingLoop
-from confgcn.training.recipe import Recipe
-from confgcn.training.seed import seeded
+from confgcn import RunRequest, load_graph, load_run, train
 
-graph = scale_features(load_graph("demo"), "rows")
-with seeded(0):
-    method = ConfGCN(Shape.of(graph), dropout=0.5, normalisation="softmax")
-    loop = TrainingLoop(method, graph, Recipe(epochs=50))
-    loop.fit()
+summary = train(RunRequest(graph="demo", seeds=3), notify=print)
+print(f"test accuracy {summary['test_accuracy']:.1%} ± {summary['test_accuracy_std']:.1%}")
 
-probability, label = loop.predict().probabilities.max(-1)
-order = probability[graph.test].argsort()
-for node in graph.test[order[[0, 1, -2, -1]]].tolist():
-    name, guess = graph.node_names[node], graph.class_names[label[node]]
-    print(f"paper {name}: {guess} ({probability[node]:.0%}), in truth {graph.class_names[graph.labels[node]]}")
+prediction = load_run(summary["run_dir"] + "/seed-0").predict(load_graph("demo"))
+print(f"the first paper's probabilities: {prediction.probabilities[0].tolist()}")

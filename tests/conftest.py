@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
+
+torch.set_num_threads(1)  # tests run side by side; on graphs this small a second thread only waits
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

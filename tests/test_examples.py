@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(example: Path) -> None:
-    result = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=120)
+def test_example_runs(example: Path, tmp_path: Path) -> None:
+    result = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "paper" in result.stdout
+
+
+def test_the_readme_shows_the_quickstart() -> None:
+    code = (ROOT / "examples" / "quickstart.py").read_text().split('"""\n\n', 1)[1]
+    assert f"```python\n{code}```" in (ROOT / "README.md").read_text()

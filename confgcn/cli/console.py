@@ -16,7 +16,6 @@ SplitSeed = Annotated[
     int, typer.Option("--split-seed", min=0, max=2**31 - 1, help="Seed of the split where none is published.")
 ]
 
-# One by default: then the bits of a result do not depend on how many cores a machine has.
 Threads = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads to compute with.")]
 
 

@@ -44,13 +44,10 @@ def train(
         raise UsageError("--resume needs --out, the run directory to go on with")
     overrides = _overrides(settings, set_ or [], {"influence": influence, "epochs": epochs})
 
-    import torch
-
     from confgcn.cli.progress import ProgressBar
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.runs import train as run
 
-    torch.set_num_threads(threads)
     request = RunRequest(
         graph=graph,
         method=method,
@@ -60,6 +57,7 @@ def train(
         split_seed=split_seed,
         fixed_split=fixed_split,
         data_dir=data_dir,
+        threads=threads,
         overrides=overrides,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",

@@ -24,14 +24,17 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Search settings by mean validation accuracy; the test set is not looked at."""
-    import torch
-
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.tuning import search
 
-    torch.set_num_threads(threads)
     request = RunRequest(
-        graph=graph, method=method, preset=preset, seeds=seeds, split_seed=split_seed, data_dir=data_dir
+        graph=graph,
+        method=method,
+        preset=preset,
+        seeds=seeds,
+        split_seed=split_seed,
+        data_dir=data_dir,
+        threads=threads,
     )
     found = search(request, space=space, storage=study, trials=trials, notify=notice)
     if as_json:

@@ -25,6 +25,7 @@ from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
+from confgcn.training.threads import computing_with
 
 Notify = Callable[[str], None]
 
@@ -42,6 +43,7 @@ class RunRequest:
     split_seed: int = 0
     fixed_split: bool = False
     data_dir: Path | None = None
+    threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
     overrides: dict[str, Any] = field(default_factory=dict)
     out: Path | None = None
     if_exists: IfExists = "refuse"
@@ -61,7 +63,12 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         notify(notice)
     name = f"{request.graph}-{settings.method}-{settings.preset}"
     out = request.out or free_directory(Path("runs"), name)
-    with claimed(out, if_exists=request.if_exists) as found, stop_request() as stop, _resumable(out):
+    with (
+        claimed(out, if_exists=request.if_exists) as found,
+        stop_request() as stop,
+        computing_with(request.threads),
+        _resumable(out),
+    ):
         for notice in found:
             notify(notice)
         members = [_member(out, request, run) for run in range(request.seeds)]

@@ -13,6 +13,7 @@ from confgcn.exceptions import DivergedError, ResourceError, UsageError
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import Notify, RunRequest, graph_of_run, trained_loop
 from confgcn.toml import read_toml
+from confgcn.training.threads import computing_with
 
 if TYPE_CHECKING:
     import optuna
@@ -29,14 +30,18 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
     study = _open_study(request, ranges, storage)
-    study.optimize(
-        lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
-        n_trials=max(0, trials - sum(trial.value is not None for trial in study.trials)),
-        callbacks=[
-            lambda study, trial: notify(f"trial {trial.number}: {trial.value:.4f}, best {study.best_value:.4f}")
-        ],
-    )
+    left = trials - sum(trial.value is not None for trial in study.trials)
+    with computing_with(request.threads):
+        study.optimize(
+            lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
+            n_trials=max(0, left),
+            callbacks=[lambda study, trial: notify(_progress(study, trial))],
+        )
     return {"validation_accuracy": study.best_value, "trials": trials, "settings": study.best_params}
+
+
+def _progress(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> str:
+    return f"trial {trial.number}: {trial.value:.4f}, best {study.best_value:.4f}"
 
 
 def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> optuna.Study:

@@ -16,7 +16,7 @@ from confgcn import __version__
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
-QUICK = ("train", "demo", "--epochs", "3", "--threads", "1")
+QUICK = ("train", "demo", "--epochs", "3")
 
 
 def test_version(command: Command) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
 import subprocess
 import sys
@@ -11,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
-EPOCHS = 150
+from confgcn.training.run_directory import claimed
+
+EPOCHS = 200
 RESULTS = ("history.jsonl", "model.safetensors", "predictions.csv")
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
-    common = ["train", "demo", "--epochs", str(EPOCHS), "--threads", "1", "--out", "run"]
+def start(folder: Path, *words: str, code: str | None = None) -> subprocess.Popen[str]:
+    program = ["-m", "confgcn"] if code is None else ["-c", code]
     return subprocess.Popen(
-        [sys.executable, "-m", "confgcn", *common, *words],
+        [sys.executable, *program, "train", "demo", "--epochs", str(EPOCHS), "--out", "run", *words],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -71,31 +75,58 @@ def test_a_signal_saves_says_how_to_resume_and_nothing_is_lost(
     assert_same_results(tmp_path / "run", undisturbed)
 
 
-def test_a_killed_run_is_taken_over_and_nothing_is_lost(tmp_path: Path, undisturbed: Path) -> None:
-    process = start(tmp_path)
-    wait_until(lambda: (tmp_path / "run" / "environment.json").exists())
-    busy = start(tmp_path, "--resume")
-    _, errors = busy.communicate(timeout=60)
-    assert busy.returncode == 7
-    assert str(process.pid) in errors
-    process.kill()
-    process.communicate(timeout=60)
-    assert "took over" in finish(tmp_path, "--resume")
+def test_a_directory_in_use_is_exit_code_seven(tmp_path: Path) -> None:
+    with claimed(tmp_path / "run", if_exists="refuse"):
+        second = start(tmp_path)
+        _, errors = second.communicate(timeout=60)
+    assert second.returncode == 7
+    assert str(os.getpid()) in errors
+
+
+# The command line with a checkpoint after every epoch, so that most kills fall into a save.
+SAVING_ALWAYS = (
+    "from confgcn.training.checkpoint import Checkpointer\n"
+    "Checkpointer.__init__.__kwdefaults__['seconds_between'] = 0.0\n"
+    "from confgcn.cli.main import main\n"
+    "main()"
+)
+
+
+def test_kills_at_random_moments_lose_nothing(tmp_path: Path, undisturbed: Path) -> None:
+    moments = random.Random(0)  # noqa: S311
+    checkpoints = tmp_path / "run" / "checkpoints"
+    epochs = []
+    for kill in range(4):
+        process = start(tmp_path, *(["--resume"] if kill else []), code=SAVING_ALWAYS)
+        before = newest_epoch(checkpoints)
+        wait_until(lambda before=before: newest_epoch(checkpoints) > before)
+        time.sleep(moments.uniform(0.0, 0.15))
+        process.kill()
+        _, errors = process.communicate(timeout=60)
+        assert ("took over" in errors) is (kill > 0)
+        epochs.append(newest_epoch(checkpoints))
+    assert epochs == sorted(set(epochs))
+    assert epochs[-1] < EPOCHS
+    finish(tmp_path, "--resume")
     assert_same_results(tmp_path / "run", undisturbed)
 
 
+def newest_epoch(checkpoints: Path) -> int:
+    return max((int(path.stem.removeprefix("epoch-")) for path in checkpoints.glob("epoch-*.json")), default=0)
+
+
 def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path) -> None:
-    words = "train demo --epochs 1 --threads 1 --set hidden_dim=1000000 --out run"
-    limited = f"ulimit -v 8000000; exec {sys.executable} -m confgcn {words}"
+    words = "train demo --epochs 1 --set hidden_dim=1000000 --out run"
+    limited = f"ulimit -v 6000000; exec {sys.executable} -m confgcn {words}"
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4, result.stderr
     assert "not enough memory" in result.stderr
-    assert "limited to 8,192,000,000 bytes" in result.stderr
+    assert "limited to 6,144,000,000 bytes" in result.stderr
     assert "Traceback" not in result.stderr
 
 
 def test_a_full_disk_is_an_error_of_the_environment(tmp_path: Path) -> None:
-    limited = "ulimit -f 16; exec " + f"{sys.executable} -m confgcn train demo --epochs 2 --threads 1 --out run"
+    limited = "ulimit -f 16; exec " + f"{sys.executable} -m confgcn train demo --epochs 2 --out run"
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4
     assert "could not write" in result.stderr

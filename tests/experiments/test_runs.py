@@ -52,8 +52,15 @@ def test_a_run_directory_holds_everything(tmp_path: Path) -> None:
     assert summary["test_accuracy_std"] is None
     environment = json.loads((tmp_path / "run" / "environment.json").read_text())
     assert environment["graph_sha256"] == load_demo().fingerprint
-    assert environment["threads"] == torch.get_num_threads()
+    assert environment["threads"] == 1
     assert any("using those of cora_ml" in notice for notice in notices)
+
+
+def test_threads_are_given_back(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    run(tmp_path / "run", threads=before + 1)
+    assert torch.get_num_threads() == before
+    assert json.loads((tmp_path / "run" / "environment.json").read_text())["threads"] == before + 1
 
 
 def test_predictions_agree_with_the_saved_model_and_the_metrics(tmp_path: Path) -> None:
@@ -72,9 +79,10 @@ def test_predictions_agree_with_the_saved_model_and_the_metrics(tmp_path: Path) 
     assert sum(right) / len(right) == pytest.approx(summary["test_accuracy"])
 
 
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, threads: int) -> None:
     for name in ("a", "b"):
-        run(tmp_path / name)
+        run(tmp_path / name, threads=threads)
     for file in DETERMINISTIC:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 

@@ -29,10 +29,10 @@ def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION
     ``allx`` holds the first nodes, ``tx`` the test nodes in the order of ``test.index``. Numbers in the range of
     the test nodes that ``test.index`` leaves out (15 in Citeseer) are nodes without features and label.
     """
-    parts = {part: _read_part(folder / f"ind.{name}.{part}") for part in ("allx", "tx", "ally", "ty", "y", "graph")}
+    parts = {part: _read_part(folder / f"ind.{name}.{part}") for part in PARTS[:-1]}
     test = _read_test_index(folder / f"ind.{name}.test.index")
     _check_agreement(folder, parts, test)
-    allx, tx, ally, ty, y, neighbours = parts.values()
+    _, y, tx, ty, allx, ally, neighbours = parts.values()  # x is the first rows of allx
     positions = np.concatenate([np.arange(allx.shape[0]), test])
     num_nodes = int(max(positions.max(), max(neighbours, default=0))) + 1
     if num_nodes > 2 * len(positions):
@@ -75,6 +75,7 @@ def _check_agreement(folder: Path, parts: dict[str, Any], test: IntArray) -> Non
     """Parts that describe the same nodes must have the same number of rows, or columns."""
     sizes = {
         "rows of tx and numbers in test.index": (parts["tx"].shape[0], len(test)),
+        "rows of x and y": (parts["x"].shape[0], len(parts["y"])),
         "rows of tx and ty": (parts["tx"].shape[0], len(parts["ty"])),
         "rows of allx and ally": (parts["allx"].shape[0], len(parts["ally"])),
         "columns of allx and tx": (parts["allx"].shape[1], parts["tx"].shape[1]),

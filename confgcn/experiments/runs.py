@@ -32,8 +32,11 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What a user asks for. Run i of ``seeds`` has seed ``seed + i`` and, on a graph without a public split,
-    split seed ``split_seed + i`` unless the split is fixed."""
+    """What a user asks for.
+
+    Run i of ``seeds`` has seed ``seed + i`` and, on a graph without a public split, split seed ``split_seed + i``
+    unless the split is fixed.
+    """
 
     graph: str
     method: str = "confgcn"
@@ -61,8 +64,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     check_trainable(first, settings.recipe)
     for notice in (*_settings_notices(request, settings), *first.notices()):
         notify(notice)
-    name = f"{request.graph}-{settings.method}-{settings.preset}"
-    out = request.out or free_directory(Path("runs"), name)
+    out = request.out or free_directory(Path("runs"), f"{request.graph}-{settings.method}-{settings.preset}")
     with (
         claimed(out, if_exists=request.if_exists) as found,
         stop_request() as stop,
@@ -71,22 +73,15 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     ):
         for notice in found:
             notify(notice)
-        members = [_member(out, request, run) for run in range(request.seeds)]
         study = RunDirectory(out)
         if request.seeds > 1:
             study.start({**_config(request, settings, run=0), "seeds": request.seeds})
-        results = [
-            run_once(
-                directory,
-                first if run == 0 else graph_of_run(request, run),
-                settings,
-                _config(request, settings, run=run),
-                stop=stop,
-                notify=notify,
-                callbacks=callbacks,
-            )
-            for run, directory in enumerate(members)
-        ]
+        results = []
+        for run in range(request.seeds):
+            graph = graph_of_run(request, run) if run else first
+            config = _config(request, settings, run=run)
+            directory = _member(out, request, run)
+            results.append(run_once(directory, graph, settings, config, stop=stop, notify=notify, callbacks=callbacks))
         summary = summarise(results, out)
         if request.seeds > 1:
             write_atomic(study.metrics, to_json(summary))
@@ -167,7 +162,7 @@ def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
         "seeds": len(results),
         **{key: first[key] for key in ("dataset", "method", "preset", "settings_of")},
         "run_dir": str(out),
-        "runs": [{**result} for result in results],
+        "runs": list(results),
     }
 
 

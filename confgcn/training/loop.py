@@ -16,8 +16,6 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
 
-ADAM_STATE = ("exp_avg", "exp_avg_sq", "step")
-
 
 class TrainingLoop:
     """Train one method on one graph by one recipe.
@@ -117,11 +115,12 @@ class TrainingLoop:
         moments = self.optimiser.state_dict()["state"] if self.optimiser else {}
         for number, values in moments.items():
             tensors |= {f"optimiser/{number}/{key}": value for key, value in values.items()}
-        return tensors, {"history": self.history, "best_epoch": self.best["epoch"] if self.best else None}
+        best_epoch = self.best["epoch"] if self.best else None
+        return tensors, {"history": self.history, "best_epoch": best_epoch, "parts": sorted(tensors)}
 
     def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
         """Go on from a saved state; one that lacks a part is refused before anything is changed."""
-        self._check_complete(tensors, record)
+        _check_complete(tensors, record)
         self.method.load_state_dict(_under("method/", tensors))
         self.best_weights = _under("best/", tensors)
         self.history = list(record["history"])
@@ -134,17 +133,6 @@ class TrainingLoop:
             groups = self.optimiser.state_dict()["param_groups"]
             self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
         torch.set_rng_state(tensors["random"])
-
-    def _check_complete(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
-        expected = {f"method/{name}" for name in self.method.state_dict()} | {"random"}
-        expected |= {f"best/{name}" for name in self.method.state_dict()}
-        for number in range(
-            sum(len(group["params"]) for group in self.optimiser.param_groups) if self.optimiser else 0
-        ):
-            expected |= {f"optimiser/{number}/{key}" for key in ADAM_STATE}
-        missing = sorted(expected - tensors.keys()) + sorted({"history", "best_epoch"} - record.keys())
-        if missing:
-            raise CorruptFileError(f"the saved state lacks {', '.join(missing[:3])}")
 
     def _tell(self, moment: str) -> None:
         for callback in self.callbacks:
@@ -172,6 +160,12 @@ def check_trainable(graph: Graph, recipe: Recipe) -> None:
             f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "
             "need one; use select = 'last' and stop = 'never'"
         )
+
+
+def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+    missing = {"history", "best_epoch", "parts"} - record.keys() or set(record["parts"]) - tensors.keys()
+    if missing:
+        raise CorruptFileError(f"the saved state lacks {', '.join(sorted(missing)[:3])}")
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

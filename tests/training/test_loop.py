@@ -146,6 +146,20 @@ def test_a_saved_state_goes_on_to_the_same_bits(small_graph: Graph, stopped_afte
     assert torch.equal(resumed.predict().logits, whole.predict().logits)
 
 
+def test_a_parameter_without_gradient_does_not_stand_in_the_way_of_resuming(small_graph: Graph) -> None:
+    silent = {f"lambda_{term}": 0.0 for term in ("smooth", "label", "const", "reg")}
+
+    def new_loop() -> TrainingLoop:
+        method = ConfGCN(Shape.of(small_graph), influence="uniform", **silent)
+        return TrainingLoop(method, small_graph, Recipe(epochs=2))
+
+    first, second = new_loop(), new_loop()
+    first.run_epoch()
+    second.load_state(*first.state())
+    second.run_epoch()
+    assert len(second.history) == 2
+
+
 def test_seeding_leaves_the_callers_stream_alone(small_graph: Graph) -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.jsonl"
 SEEDS = {"cora": 20, "citeseer": 20, "pubmed": 10, "cora_ml": 10, "demo": 10}
@@ -45,19 +46,24 @@ def done() -> set[str]:
 
 
 def run(command: str, words: list[str]) -> None:
-    """One row of the table."""
+    """One row of the table; a run that fails is a row too, and does not stop the rest."""
     with tempfile.TemporaryDirectory() as scratch:
         options = ["--json", "--out", f"{scratch}/run"]
-        process = subprocess.run(
-            [sys.executable, "-m", "confgcn", *words, *options], stdout=subprocess.PIPE, check=True, text=True
-        )
-    summary = json.loads(process.stdout)
-    keys = ("test_accuracy", "test_accuracy_std", "validation_accuracy", "seconds", "seeds", "settings_of")
-    row = {"command": command, "date": datetime.date.today().isoformat(), **{key: summary[key] for key in keys}}
-    row["test_accuracies"] = [run["test_accuracy"] for run in summary["runs"]]
-    row["confidence"] = [run["confidence"] for run in summary["runs"]]
+        process = subprocess.run([sys.executable, "-m", "confgcn", *words, *options], capture_output=True, text=True)
+    row = {"command": command, "date": datetime.date.today().isoformat()}
+    row |= {"failed": process.stderr.splitlines()[-1]} if process.returncode else result(json.loads(process.stdout))
     with RESULTS.open("a") as stream:
         stream.write(json.dumps(row) + "\n")
+
+
+def result(summary: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a summary."""
+    keys = ("test_accuracy", "test_accuracy_std", "validation_accuracy", "seconds", "seeds", "settings_of")
+    return {
+        **{key: summary[key] for key in keys},
+        "test_accuracies": [run["test_accuracy"] for run in summary["runs"]],
+        "confidence": [run["confidence"] for run in summary["runs"]],
+    }
 
 
 if __name__ == "__main__":

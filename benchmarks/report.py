@@ -82,6 +82,15 @@ def demo_transcript() -> str:
     return "```\n$ confgcn train demo\n" + "\n".join(shown.stdout.splitlines()[:-1]) + "\n```\n"
 
 
+def cell(row: dict[str, Any] | None) -> str:
+    """A row's accuracy, or what became of it."""
+    if row is None:
+        return ""
+    if "failed" in row:
+        return "diverged" if "diverged" in row["failed"] else "failed"
+    return f"{100 * row['test_accuracy']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
+
+
 def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, dict[str, str] | None], ...]) -> str:
     """Test accuracy in percent, mean ± sample standard deviation."""
     lines = ["| test accuracy, % | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
@@ -90,7 +99,7 @@ def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, 
             cells = [published.get(graph, "") for graph in GRAPHS]
         else:
             found = [rows.get(f"{graph} {variant}") for graph in GRAPHS]
-            cells = [f"{100 * r['test_accuracy']:.1f} ± {100 * r['test_accuracy_std']:.1f}" if r else "" for r in found]
+            cells = [cell(row) for row in found]
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

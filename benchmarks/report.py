@@ -123,18 +123,17 @@ def draw(rows: dict[str, Any]) -> None:
     folder = ROOT / "docs" / "images"
     folder.mkdir(exist_ok=True)
     figure.savefig(folder / "overview.svg", metadata={"Date": None})
-    figure.savefig(folder / "overview.png", dpi=150)
 
 
 def _draw_influence(axis: Any, rows: dict[str, Any]) -> None:
-    variants = (("learned influence", RELEASED, "0.25"), ("every influence uniform", UNIFORM, "0.75"))
-    for shift, (label, variant, shade) in zip((-0.2, 0.2), variants, strict=True):
+    variants = (("learned influence", RELEASED, "black"), ("every influence uniform", UNIFORM, "white"))
+    for shift, (label, variant, fill) in zip((-0.12, 0.12), variants, strict=True):
         found = [rows[f"{graph} {variant}"] for graph in GRAPHS]
         heights = [100 * row["test_accuracy"] for row in found]
         errors = [100 * row["test_accuracy_std"] for row in found]
         places = [place + shift for place in range(len(GRAPHS))]
-        axis.bar(places, heights, 0.38, yerr=errors, color=shade, edgecolor="black", label=label, capsize=2)
-    axis.set(ylim=(65, 92), ylabel="test accuracy, %", title="the influences change nothing")
+        axis.errorbar(places, heights, errors, fmt="o", color="black", markerfacecolor=fill, label=label, capsize=2)
+    axis.set(ylim=(65, 95), xlim=(-0.5, 4.5), ylabel="test accuracy, %", title="the influences change nothing")
     axis.set_xticks(range(len(GRAPHS)), GRAPHS)
     axis.legend(frameon=False, loc="upper left", ncols=2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -20,10 +21,12 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Anything like an array as one."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(f"{name}: a masked array would lose its mask; fill it first")
     try:
         return np.asarray(values)
-    except ValueError as error:
-        raise DataError(f"{name}: not an array, rows have different lengths ({error})") from None
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise DataError(f"{name}: cannot be made an array, do all rows have the same length? ({error})") from None
 
 
 def checked_edges(edges: Any, num_nodes: int) -> IntArray:
@@ -91,6 +94,8 @@ def checked_part(part: Any, name: str, labels: IntArray) -> IntArray:
     if array.min() < 0 or array.max() >= len(labels):
         raise DataError(f"{name}: positions must be from 0 to {len(labels) - 1}, got {array.min()} to {array.max()}")
     positions = np.unique(array).astype(np.int64)
+    if len(positions) < len(array):
+        raise DataError(f"{name}: a position stands twice; is this a mask? Then pass it with dtype bool")
     unlabelled = positions[labels[positions] < 0]
     if unlabelled.size:
         raise DataError(f"{name}: {unlabelled.size} nodes have no label, the first is node {unlabelled[0]}")
@@ -114,20 +119,26 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
     """One distinct name each; numbers where there are none."""
     if names is None:
         return tuple(str(i) for i in range(count))
-    if len(names) != count:
-        raise DataError(f"{kind} names: expected {count}, got {len(names)}")
-    if len(set(names)) != count:
-        seen: set[str] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    texts = tuple(str(name) for name in names)
+    if len(texts) != count:
+        raise DataError(f"{kind} names: expected {count}, got {len(texts)}")
+    if len(set(texts)) != count:
+        twice = next(name for name, times in Counter(texts).items() if times > 1)
         raise DataError(f"{kind} names: {twice!r} stands twice")
-    return tuple(str(name) for name in names)
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{kind} names: {error.object[error.start]!r} cannot be written as UTF-8") from None
+    return texts
 
 
 def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     _check_feature_shape(given.shape, num_nodes)
-    matrix = _as_csr(given)
+    _check_number_kind(given.dtype)
+    _check_stored_indices(given)
+    matrix = given.astype(np.float64).tocsr()
+    check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
     _checked_values(matrix.data, partial(_sparse_place, matrix))
-    matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()
     values = _checked_values(matrix.data, partial(_sparse_place, matrix))  # a sum can leave the range its parts are in
     structure = SparseStructure(
@@ -138,11 +149,20 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     return SparseMatrix(structure, torch.from_numpy(values))
 
 
-def _as_csr(matrix: Any) -> Any:
-    if matrix.format in ("csr", "csc"):
-        shape = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
-        check_csr("features", matrix.indptr, matrix.indices, matrix.data, shape)
-    return matrix.tocsr()
+def _check_stored_indices(matrix: Any) -> None:
+    """Before scipy converts a matrix: it follows the indices without looking where they lead."""
+    rows, columns = matrix.shape
+    if matrix.format == "csr":
+        check_csr("features", matrix.indptr, matrix.indices, matrix.data, (rows, columns))
+    elif matrix.format == "csc":
+        check_csr("features", matrix.indptr, matrix.indices, matrix.data, (columns, rows))
+    elif matrix.format == "bsr":
+        high, wide = matrix.blocksize
+        check_csr("features", matrix.indptr, matrix.indices, matrix.data, (rows // high, columns // wide))
+    elif matrix.format == "coo":
+        ends = np.array([0, len(matrix.row)])
+        check_csr("features (rows)", ends, matrix.row, matrix.data, (1, rows))
+        check_csr("features", ends, matrix.col, matrix.data, (1, columns))
 
 
 def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int, ...]) -> None:
@@ -170,8 +190,7 @@ def _check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
 
 
 def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float32]:
-    if array.dtype.kind not in "biuf":
-        raise DataError(f"features: expected numbers, got {array.dtype}")
+    _check_number_kind(array.dtype)
     wide = array.astype(np.float64)
     wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
     if wrong.any():
@@ -182,6 +201,11 @@ def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float
             f"which is not a finite float32 ({int(wrong.sum())} such values)"
         )
     return np.ascontiguousarray(wide, dtype=np.float32)
+
+
+def _check_number_kind(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf":
+        raise DataError(f"features: expected numbers, got {dtype}")
 
 
 def _sparse_place(matrix: Any, entry: int) -> tuple[int, int]:

@@ -69,6 +69,42 @@ def test_e17_a_graph_without_nodes_is_refused(features: Any) -> None:
     assert "no nodes" in refusal(edges=[], features=features, labels=[])
 
 
+@pytest.mark.parametrize("shift", [3000, 99])
+@pytest.mark.parametrize("kind", ["coo rows", "coo columns", "lil", "bsr"])
+def test_x13_indices_out_of_bounds_are_refused_in_every_format(kind: str, shift: int) -> None:
+    matrix = sp.coo_matrix(np.ones((4, 2)))
+    if kind == "coo rows":
+        matrix.row = matrix.row + shift
+    elif kind == "coo columns":
+        matrix.col = matrix.col + shift
+    elif kind == "lil":
+        matrix = matrix.tolil()
+        matrix.rows[0] = [shift, shift + 1]
+    else:
+        matrix = matrix.tobsr(blocksize=(2, 1))
+        matrix.indices = matrix.indices + shift
+    assert "features" in refusal(edges=[(0, 1)], features=matrix, labels=[0, 1, 0, 1])
+
+
+def test_x13_duplicates_of_a_small_type_do_not_overflow() -> None:
+    entries = (np.array([100, 100, 1], np.int8), ([0, 0, 1], [0, 0, 1]))
+    graph = build(edges=[(0, 1)], features=sp.coo_matrix(entries, shape=(2, 2)), labels=[0, 1])
+    assert graph.features.values.tolist() == [200.0, 1.0]
+
+
+def test_l11_a_mask_of_numbers_is_not_taken_for_positions() -> None:
+    assert "dtype bool" in refusal(labels=[0, 1, 0, 1], features=np.eye(4), train=np.array([0, 1, 1, 0], np.uint8))
+
+
+def test_a_masked_array_is_refused() -> None:
+    assert "mask" in refusal(features=np.ma.masked_invalid([[1.0], [np.nan]]), labels=[0, 1], edges=[(0, 1)])
+
+
+@pytest.mark.parametrize(("names", "word"), [([1, "1"], "twice"), (["a", "\ud800"], "UTF-8")])
+def test_names_are_distinct_as_text_and_can_be_written(names: list[Any], word: str) -> None:
+    assert word in refusal(edges=[(0, 1)], features=np.eye(2), labels=[0, 1], node_names=names)
+
+
 def test_x06_missing_features_are_named_with_a_way_out() -> None:
     assert "numpy.eye" in refusal(edges=[(0, 1)], features=None, labels=[0, 1])
 
@@ -284,8 +320,8 @@ def test_l11_no_positions_are_an_empty_part() -> None:
     assert build(train=[0], validation=[], test=np.array([])).split_names() == ["train", "", ""]
 
 
-def test_masks_and_unsorted_repeated_positions_give_the_same_split() -> None:
+def test_masks_and_unsorted_positions_give_the_same_split() -> None:
     by_mask = build(train=[True, False, True], test=[False, True, False])
-    by_position = build(train=[2, 0, 2], test=[1])
+    by_position = build(train=[2, 0], test=[1])
     assert by_position.train.tolist() == [0, 2]
     assert by_mask.fingerprint == by_position.fingerprint

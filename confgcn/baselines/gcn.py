@@ -12,7 +12,7 @@ from torch.nn import functional
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.ops import aggregate, dropout, normalise
-from confgcn.ranges import Count, DropoutRate, NonNegative
+from confgcn.ranges import Depth, DropoutRate, NonNegative, Width
 from confgcn.sparse import SparseMatrix
 
 
@@ -28,8 +28,8 @@ class GCN(AbstractMethod):
         self,
         shape: Shape,
         *,
-        hidden_dim: Count = 16,
-        num_layers: Count = 2,
+        hidden_dim: Width = 16,
+        num_layers: Depth = 2,
         dropout: DropoutRate = 0.5,
         weight_decay: NonNegative = 5e-4,
     ) -> None:

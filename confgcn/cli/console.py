@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from confgcn.limits import MAX_SPLIT_SEED, MAX_THREADS
+
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SplitSeed = Annotated[
-    int, typer.Option("--split-seed", min=0, max=2**31 - 1, help="Seed of the split where none is published.")
+    int, typer.Option("--split-seed", min=0, max=MAX_SPLIT_SEED, help="Seed of the split where none is published.")
 ]
 
-Threads = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads to compute with.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads to compute with.")]
 
 
 def complain(message: str) -> None:

@@ -9,8 +9,7 @@ import typer
 
 from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
 from confgcn.exceptions import UsageError
-
-MAX_SEED = 2**63 - 1
+from confgcn.limits import MAX_SEED, MAX_SEEDS
 
 
 def train(
@@ -18,7 +17,7 @@ def train(
     method: Annotated[str, typer.Option(help="Method to train.")] = "confgcn",
     preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of runs, with seeds counting up.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Number of runs, with seeds counting up.")] = 1,
     split_seed: SplitSeed = 0,
     fixed_split: Annotated[
         bool, typer.Option("--fixed-split", help="The same split in every run, where none is published.")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
+from confgcn.limits import MAX_SEEDS
 
 
 def tune(
@@ -17,7 +18,7 @@ def tune(
     method: Annotated[str, typer.Option(help="Method to tune.")] = "confgcn",
     preset: Annotated[str, typer.Option(help="Settings to start from.")] = "default",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs per trial.")] = 2,
+    seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs per trial.")] = 2,
     split_seed: SplitSeed = 0,
     threads: Threads = 1,
     data_dir: DataDir = None,

@@ -15,7 +15,7 @@ import torch
 
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
-from confgcn.exceptions import DataError
+from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.training.files import read_json, to_json, write_atomic, write_tensors
@@ -51,9 +51,19 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
     ]
 
 
-def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], shape: Shape) -> None:
-    """Weights and all that is needed to build the method they belong to."""
-    write_tensors(stem, method.state_dict(), {"config": config, "shape": asdict(shape)})
+def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], graph: Graph) -> None:
+    """Weights, what is needed to build the method they belong to, and which graph they were trained on."""
+    trained_on = {"shape": asdict(Shape.of(graph)), "graph_sha256": graph.training_view().fingerprint}
+    write_tensors(stem, method.state_dict(), {"config": config, **trained_on})
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """The metrics of a finished run."""
+    metrics = read_json(path)
+    numbers = ("test_accuracy", "validation_accuracy", "seconds")
+    if any(not isinstance(metrics.get(key), float | int | None) for key in numbers) or "confidence" not in metrics:
+        raise CorruptFileError(f"{path}: corrupt, these are not the metrics of a run")
+    return metrics
 
 
 def write_history(path: Path, loop: TrainingLoop) -> None:

@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.transforms import scale_features
-from confgcn.exceptions import DivergedError, StoppedError
+from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
 from confgcn.experiments.presets import ANY, RunSettings, resolve
 from confgcn.graph import Graph
-from confgcn.method import Shape
+from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
+from confgcn.method import AbstractMethod, Shape
 from confgcn.methods import method_class
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
-from confgcn.training.files import read_json, to_json, write_atomic
+from confgcn.training.files import to_json, write_atomic
 from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
 from confgcn.training.seed import seeded
@@ -45,11 +46,24 @@ class RunRequest:
     seeds: int = 1
     split_seed: int = 0
     fixed_split: bool = False
-    data_dir: Path | None = None
+    data_dir: Path | str | None = None
     threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
     overrides: dict[str, Any] = field(default_factory=dict)
-    out: Path | None = None
+    out: Path | str | None = None
     if_exists: IfExists = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, lowest, highest in (
+            ("seed", 0, MAX_SEED),
+            ("seeds", 1, MAX_SEEDS),
+            ("split_seed", 0, MAX_SPLIT_SEED),
+            ("threads", 1, MAX_THREADS),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not lowest <= value <= highest:
+                raise UsageError(f"{name} = {value!r}: expected a whole number from {lowest} to {highest}")
+        if self.if_exists not in get_args(IfExists):
+            raise unknown_name("value of if_exists", str(self.if_exists), get_args(IfExists))
 
     def split_seed_of(self, run: int) -> int:
         """The split seed of the i-th run."""
@@ -62,9 +76,11 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
     first = graph_of_run(request, 0)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
+    make_method(first, settings)  # a method that does not fit into memory fails here
     for notice in (*_settings_notices(request, settings), *first.notices()):
         notify(notice)
-    out = request.out or free_directory(Path("runs"), f"{request.graph}-{settings.method}-{settings.preset}")
+    name = f"{request.graph}-{settings.method}-{settings.preset}"
+    out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
         claimed(out, if_exists=request.if_exists) as found,
         stop_request() as stop,
@@ -75,7 +91,8 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
             notify(notice)
         study = RunDirectory(out)
         if request.seeds > 1:
-            study.start({**_config(request, settings, run=0), "seeds": request.seeds})
+            kind = {"seeds": request.seeds, "fixed_split": request.fixed_split}
+            study.start({**_config(request, settings, run=0), **kind})
         results = []
         for run in range(request.seeds):
             graph = graph_of_run(request, run) if run else first
@@ -83,7 +100,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
             directory = _member(out, request, run)
             results.append(run_once(directory, graph, settings, config, stop=stop, notify=notify, callbacks=callbacks))
         summary = summarise(results, out)
-        if request.seeds > 1:
+        if not study.finished:
             write_atomic(study.metrics, to_json(summary))
     return summary
 
@@ -99,8 +116,12 @@ def make_loop(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
     Draws the first random numbers of the run.
     """
     graph = scale_features(graph, settings.data.feature_scaling)
-    method = method_class(settings.method)(Shape.of(graph), **settings.model)
-    return TrainingLoop(method, graph, settings.recipe, callbacks)
+    return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks)
+
+
+def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
+    """A new method for the graph."""
+    return method_class(settings.method)(Shape.of(graph), **settings.model)
 
 
 def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
@@ -124,7 +145,7 @@ def run_once(
     """One seed: train (or go on training), write all outputs, metrics last."""
     directory.start(config)
     if directory.finished:
-        return read_json(directory.metrics)
+        return outputs.read_metrics(directory.metrics)
     for notice in outputs.record_environment(directory.environment, graph):
         notify(notice)
     started = time.monotonic()
@@ -132,12 +153,12 @@ def run_once(
         loop = make_loop(graph, settings, [*callbacks, Checkpointer(directory.checkpoints, stop)])
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
-        with _best_kept(directory, loop, config):
+        with _best_kept(directory, loop, config, graph):
             loop.fit()
     prediction = loop.predict()
     outputs.write_history(directory.history, loop)
     outputs.write_predictions(directory.predictions, graph, prediction)
-    outputs.write_model(directory.model, loop.method, config, Shape.of(graph))
+    outputs.write_model(directory.model, loop.method, config, graph)
     metrics = {
         **outputs.measure(graph, prediction),
         "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
@@ -194,7 +215,7 @@ def _resumable(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, Any]) -> Iterator[None]:
+def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, Any], graph: Graph) -> Iterator[None]:
     """When training diverges, keep the best weights from before and say where they are."""
     try:
         yield
@@ -203,7 +224,7 @@ def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, An
             raise
         loop.method.load_state_dict(loop.best_weights)
         stem = directory.best_before_divergence
-        outputs.write_model(stem, loop.method, config, Shape.of(loop.graph))
+        outputs.write_model(stem, loop.method, config, graph)
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 

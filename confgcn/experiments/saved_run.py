@@ -7,29 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from confgcn.data.transforms import scale_features
-from confgcn.exceptions import DataError, ResourceError
+from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
+from confgcn.experiments.presets import DataSettings
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
 from confgcn.training.files import read_tensors
+from confgcn.training.recipe import validated
 from confgcn.training.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """``config`` is the run's; ``shape`` that of the graph the method was trained on."""
+    """``config`` is the run's; ``shape`` and ``graph_sha256`` are those of the graph it was trained on."""
 
     method: AbstractMethod
     config: dict[str, Any]
     shape: Shape
+    graph_sha256: str
 
     @torch.no_grad()
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
         if Shape.of(graph) != self.shape:
             raise DataError(f"{graph.name}: the method was trained on {self.shape}, this graph has {Shape.of(graph)}")
+        if graph.training_view().fingerprint != self.graph_sha256:
+            raise DataError(f"{graph.name}: not the graph the method was trained on, though its shape is the same")
         scaled = scale_features(graph, self.config["data"]["feature_scaling"])
         prediction: Prediction = self.method(scaled.training_view())
         return prediction
@@ -41,7 +47,15 @@ def load_run(run: Path | str) -> SavedRun:
     if not directory.model.with_suffix(".json").is_file():
         raise ResourceError(f"{directory.path.absolute()}: holds no finished run (no model.json)")
     tensors, record = read_tensors(directory.model)
+    try:
+        return _rebuilt(tensors, record)
+    except (KeyError, TypeError, RuntimeError, UsageError) as error:
+        raise CorruptFileError(f"{directory.model}.json: describes no method of this version ({error})") from None
+
+
+def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
     config, shape = record["config"], Shape(**record["shape"])
+    validated(DataSettings, config["data"], where="settings of the data")
     method = method_class(config["method"])(shape, **config["model"])
     method.load_state_dict(tensors)
-    return SavedRun(method.eval(), config, shape)
+    return SavedRun(method.eval(), config, shape, record["graph_sha256"])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confgcn.exceptions import DivergedError, ResourceError, UsageError
+from confgcn.data.datasets import dataset_named
+from confgcn.exceptions import ConfGCNError, DivergedError, ResourceError, UsageError
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import Notify, RunRequest, graph_of_run, trained_loop
 from confgcn.toml import read_toml
@@ -27,17 +30,58 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
     """
     ranges = read_toml(space)
+    check_ranges(request, ranges)
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
-    study = _open_study(request, ranges, storage)
-    left = trials - sum(trial.value is not None for trial in study.trials)
-    with computing_with(request.threads):
+    with _database_errors(storage), computing_with(request.threads):
+        study = _open_study(request, ranges, storage)
         study.optimize(
             lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
-            n_trials=max(0, left),
+            n_trials=max(0, trials - _num_finished(study)),
             callbacks=[lambda study, trial: notify(_progress(study, trial))],
         )
-    return {"validation_accuracy": study.best_value, "trials": trials, "settings": study.best_params}
+        return {
+            "validation_accuracy": study.best_value,
+            "trials": _num_finished(study),
+            "settings": study.best_params,
+        }
+
+
+def check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
+    """Every choice and both ends of every range can be used: a search must not find out after hours."""
+    dataset_named(request.graph)
+    if not ranges:
+        raise UsageError("the space names no setting to search")
+    for name, spec in ranges.items():
+        for value in _extremes(name, spec):
+            resolve(request.method, request.preset, request.graph, {name: value})
+
+
+def _extremes(name: str, spec: Any) -> list[Any]:
+    match spec:
+        case [_, *_]:
+            return list(spec)
+        case {"low": int() | float() as low, "high": int() | float() as high, "log": bool(log)} if len(spec) == 3:
+            if low < high and (low > 0 or not log):
+                return [low, high]
+    raise UsageError(f"range of {name}: expected a list of choices, or a table with low < high and log (then 0 < low)")
+
+
+def _num_finished(study: optuna.Study) -> int:
+    return sum(trial.value is not None for trial in study.trials)
+
+
+@contextmanager
+def _database_errors(storage: Path) -> Iterator[None]:
+    """What the database says in many words and classes, said in one."""
+    try:
+        yield
+    except ConfGCNError:
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("sqlalchemy", "optuna"):
+            raise
+        raise ResourceError(f"the study {storage.absolute()} cannot be used: {str(error).splitlines()[0]}") from None
 
 
 def _progress(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> str:
@@ -47,15 +91,15 @@ def _progress(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> str:
 def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> optuna.Study:
     try:
         import optuna
+        import sqlalchemy
     except ImportError:
         raise ResourceError("tuning needs optuna: pip install 'confgcn[tune]'") from None
     if not storage.absolute().parent.is_dir():
         raise ResourceError(f"no such folder for the study: {storage.absolute().parent}")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     name = _study_name(request, ranges)
-    study = optuna.create_study(
-        study_name=name, storage=f"sqlite:///{storage}", direction="maximize", load_if_exists=True
-    )
+    url = str(sqlalchemy.URL.create("sqlite", database=str(storage.absolute())))
+    study = optuna.create_study(study_name=name, storage=url, direction="maximize", load_if_exists=True)
     # A sampler starts its stream anew in every process: the seed moves on, or a resumed search would repeat itself.
     seed = SAMPLER_SEED + len(study.trials)
     samplers = optuna.samplers
@@ -92,9 +136,8 @@ def _suggest(trial: optuna.Trial, ranges: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(trial: optuna.Trial, name: str, spec: Any) -> Any:
-    match spec:
-        case [*choices]:
-            return trial.suggest_categorical(name, choices)
-        case {"low": low, "high": high, "log": bool(log)}:
-            return trial.suggest_float(name, low, high, log=log)
-    raise UsageError(f"range of {name}: expected a list of choices, or a table with low, high and log")
+    if isinstance(spec, list):
+        return trial.suggest_categorical(name, spec)
+    if isinstance(spec["low"], int) and isinstance(spec["high"], int):
+        return trial.suggest_int(name, spec["low"], spec["high"], log=spec["log"])
+    return trial.suggest_float(name, spec["low"], spec["high"], log=spec["log"])

@@ -16,7 +16,7 @@ from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, infl
 from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
 from confgcn.ops import dropout, edge_distance
-from confgcn.ranges import Count, DropoutRate, NonNegative, Positive
+from confgcn.ranges import Depth, DropoutRate, NonNegative, Positive, Width
 from confgcn.sparse import SparseMatrix
 
 
@@ -49,8 +49,8 @@ class ConfGCN(AbstractMethod):
         self,
         shape: Shape,
         *,
-        hidden_dim: Count = 16,
-        num_layers: Count = 2,
+        hidden_dim: Width = 16,
+        num_layers: Depth = 2,
         dropout: DropoutRate = 0.0,
         influence: InfluenceScore = "distance",
         normalisation: InfluenceNormalisation = "none",

@@ -42,7 +42,7 @@ def to_json(payload: Any) -> bytes:
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
     if not isinstance(content, dict):
@@ -63,8 +63,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
     if content.get("schema") != SCHEMA:
         raise CorruptFileError(f"{path}: schema {content.get('schema')!r}, this version of confgcn reads {SCHEMA}")
-    seal = content.pop(SEAL)
-    if seal != _digest(to_json(content)):
+    if not _seal_matches(content.pop(SEAL), content):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     return content
 
@@ -80,6 +79,8 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what :func:`write_tensors` wrote; nothing in the file is executed."""
     record = read_sealed(stem.with_suffix(".json"))
     path = stem.with_suffix(".safetensors")
+    if not path.is_file():
+        raise CorruptFileError(f"{path}: missing, though {stem.name}.json is there")
     content = path.read_bytes()
     if _digest(content) != record.pop("tensors_sha256", None):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
@@ -87,6 +88,17 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return load_tensors(content), record
     except SafetensorError as error:
         raise CorruptFileError(f"{path}: corrupt ({error})") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _seal_matches(seal: Any, content: dict[str, Any]) -> bool:
+    try:
+        return bool(seal == _digest(to_json(content)))
+    except UnicodeEncodeError:  # text that was never written by us
+        return False
 
 
 def _digest(content: bytes) -> str:

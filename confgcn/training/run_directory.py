@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,18 +58,26 @@ class RunDirectory:
 
     def clear_checkpoints(self) -> None:
         """A finished run needs none."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        for file in self.checkpoints.glob("epoch-*"):
+            file.unlink()
+        if self.checkpoints.is_dir() and not any(self.checkpoints.iterdir()):
+            self.checkpoints.rmdir()
 
     def erase(self) -> None:
         """Remove what a run writes, and nothing that somebody else put beside it."""
+        for member in self._members():
+            member.erase()
+            if not any(member.path.iterdir()):
+                member.path.rmdir()
         self._remove_left_overs()
         self.clear_checkpoints()
         for file in self._files():
             file.unlink(missing_ok=True)
-        for member in self.path.glob("seed-*"):
-            RunDirectory(member).erase()
-            if not any(member.iterdir()):
-                member.rmdir()
+
+    def _members(self) -> list[RunDirectory]:
+        """The runs of the single seeds; a folder of that name that no run wrote, or a link, is not one."""
+        folders = [path for path in self.path.glob("seed-*") if path.is_dir() and not path.is_symlink()]
+        return [run for run in map(RunDirectory, folders) if run.holds_run]
 
     def _files(self) -> list[Path]:
         plain = [self.metrics, self.history, self.environment, self.predictions, self.config]

@@ -116,7 +116,7 @@ def newest_epoch(checkpoints: Path) -> int:
 
 
 def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path) -> None:
-    words = "train demo --epochs 1 --set hidden_dim=1000000 --out run"
+    words = "train demo --epochs 1 --set hidden_dim=65536 --set num_layers=4 --out run"
     limited = f"ulimit -v 6000000; exec {sys.executable} -m confgcn {words}"
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4, result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
+from confgcn.training.files import read_tensors, write_tensors
 from confgcn.training.loop import TrainingLoop
 
 DETERMINISTIC = ("config.json", "history.jsonl", "model.json", "model.safetensors", "predictions.csv")
@@ -177,6 +179,84 @@ def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tm
     path.write_text(json.dumps({**recorded, "graph_sha256": "0"}))
     with pytest.raises(DataError, match="another graph"):
         run(tmp_path / "run", if_exists="resume")
+
+
+def test_another_graph_of_the_same_shape_is_refused_and_other_test_labels_are_not(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    saved, graph = load_run(tmp_path / "run"), load_demo()
+    labels = graph.labels.clone()
+    labels[graph.test] = 0
+    relabelled = saved.predict(replace(graph, labels=labels)).logits
+    assert torch.equal(relabelled, saved.predict(graph).logits)
+    with pytest.raises(DataError, match="not the graph"):
+        saved.predict(replace(graph, train=graph.train[1:]))
+
+
+def test_a_model_record_of_another_kind_is_refused(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    tensors, record = read_tensors(tmp_path / "run" / "model")
+    for change in ({"config": {}}, {"shape": {"num_nodes": 3}}, {"config": {**record["config"], "data": {"x": 1}}}):
+        write_tensors(tmp_path / "run" / "model", tensors, {**record, **change})
+        with pytest.raises(CorruptFileError, match="describes no method"):
+            load_run(tmp_path / "run")
+    (tmp_path / "run" / "model.safetensors").unlink()
+    with pytest.raises(CorruptFileError, match="missing"):
+        load_run(tmp_path / "run")
+
+
+def test_damaged_metrics_of_a_finished_run_are_named(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    (tmp_path / "run" / "metrics.json").write_text("{}")
+    with pytest.raises(CorruptFileError, match=r"metrics\.json"):
+        run(tmp_path / "run", if_exists="resume")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seed": -1},
+        {"seed": 2**70},
+        {"seed": "1"},
+        {"seeds": 0},
+        {"threads": 0},
+        {"split_seed": -1},
+        {"if_exists": "no"},
+    ],
+)
+def test_a_request_is_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        RunRequest(graph="demo", **wrong)
+
+
+def test_resuming_with_another_kind_of_split_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError):
+        run(tmp_path / "run", StopAfter(2), seeds=2, fixed_split=True)
+    with pytest.raises(UsageError, match="fixed_split: True there, False now"):
+        run(tmp_path / "run", seeds=2, if_exists="resume")
+
+
+def test_runs_in_several_threads_take_turns(tmp_path: Path) -> None:
+    run(tmp_path / "alone")
+    threads = [threading.Thread(target=run, args=(tmp_path / f"thread-{i}",)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i in range(3):
+        for file in DETERMINISTIC:
+            assert (tmp_path / f"thread-{i}" / file).read_bytes() == (tmp_path / "alone" / file).read_bytes()
+
+
+def test_overwriting_waits_until_the_new_run_is_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path / "run")
+
+    def too_large(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("confgcn.experiments.runs.make_method", too_large)
+    with pytest.raises(MemoryError):
+        run(tmp_path / "run", if_exists="overwrite")
+    assert (tmp_path / "run" / "metrics.json").is_file()
 
 
 def test_only_a_graph_without_public_split_moves_its_split_seed() -> None:

@@ -58,10 +58,42 @@ def test_a_study_in_a_missing_folder_is_named(tmp_path: Path) -> None:
         search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "absent" / "s.db", trials=1, notify=print)
 
 
-def test_a_range_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    (tmp_path / "space.toml").write_text("dropout = { from = 0.1 }")
-    with pytest.raises(UsageError, match="range of dropout"):
-        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "s.db", trials=1, notify=lambda _: None)
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ("dropout = { from = 0.1 }", "range of dropout"),
+        ("dropout = { low = 0.5, high = 0.1, log = false }", "range of dropout"),
+        ("dropout = { low = 0.0, high = 0.1, log = true }", "range of dropout"),
+        ('dropout = { low = "a", high = "b", log = true }', "range of dropout"),
+        ("dropout = []", "range of dropout"),
+        ("dropout = { low = 0.5, high = 3.0, log = false }", "dropout = 3.0"),
+        ("dropout = [0.5, 1.5]", "dropout = 1.5"),
+        ("dropuot = [0.5]", "did you mean 'dropout'"),
+        ("", "no setting"),
+    ],
+)
+def test_a_space_that_cannot_be_searched_is_refused_before_anything_is_written(
+    tmp_path: Path, space: str, message: str
+) -> None:
+    (tmp_path / "space.toml").write_text(space)
+    with pytest.raises(UsageError, match=message):
+        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "s.db", trials=1, notify=print)
+    assert [path.name for path in tmp_path.iterdir()] == ["space.toml"]
+
+
+def test_whole_ends_give_whole_numbers_and_odd_names_one_file(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("hidden_dim = { low = 4, high = 8, log = false }\nepochs = [1]")
+    storage = tmp_path / "a?b c.db"
+    found = search(REQUEST, space=tmp_path / "space.toml", storage=storage, trials=1, notify=lambda _: None)
+    assert isinstance(found["settings"]["hidden_dim"], int)
+    assert {path.name for path in tmp_path.iterdir()} == {"space.toml", "a?b c.db"}
+
+
+def test_a_file_that_is_no_study_is_an_error_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("epochs = [1]")
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to look at" * 20)
+    with pytest.raises(ResourceError, match=r"notes\.txt cannot be used"):
+        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "notes.txt", trials=1, notify=print)
 
 
 def test_a_diverging_run_counts_as_zero() -> None:

@@ -45,6 +45,24 @@ def test_overwriting_removes_the_run_and_nothing_else(run: RunDirectory) -> None
     assert sorted(entry.name for entry in run.path.iterdir()) == sorted([*mine, "run.lock"])
 
 
+def test_overwriting_follows_no_link_and_touches_no_folder_of_somebody_else(run: RunDirectory, tmp_path: Path) -> None:
+    elsewhere = RunDirectory(tmp_path / "elsewhere")
+    elsewhere.start({})
+    (run.path / "seed-7").symlink_to(elsewhere.path)
+    (run.path / "seed-data" / "checkpoints").mkdir(parents=True)
+    (run.path / "seed-data" / "metrics.json").write_text("mine")
+    (run.path / "seed-list.txt").write_text("mine")
+    run.checkpoints.mkdir()
+    (run.checkpoints / "mine.bin").write_text("mine")
+    with claimed(run.path, if_exists="overwrite"):
+        pass
+    assert elsewhere.holds_run
+    assert (run.path / "seed-data" / "metrics.json").read_text() == "mine"
+    assert (run.path / "seed-list.txt").read_text() == "mine"
+    assert (run.checkpoints / "mine.bin").read_text() == "mine"
+    assert not run.holds_run
+
+
 def test_a_config_of_somebody_else_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"theirs": true}')
     with pytest.raises(UsageError, match="holds no run"), claimed(tmp_path, if_exists="overwrite"):

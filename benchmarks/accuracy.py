@@ -51,7 +51,11 @@ def run(command: str, words: list[str]) -> None:
         options = ["--json", "--out", f"{scratch}/run"]
         process = subprocess.run([sys.executable, "-m", "confgcn", *words, *options], capture_output=True, text=True)
     row = {"command": command, "date": datetime.date.today().isoformat()}
-    row |= {"failed": process.stderr.splitlines()[-1]} if process.returncode else result(json.loads(process.stdout))
+    row |= (
+        {"failed": process.stderr.splitlines()[-1].partition(". ")[0]}
+        if process.returncode
+        else result(json.loads(process.stdout))
+    )
     with RESULTS.open("a") as stream:
         stream.write(json.dumps(row) + "\n")
 

@@ -1,6 +1,18 @@
-"""``python -m confgcn``."""
+"""``python -m confgcn`` and the command ``confgcn``."""
 
-from confgcn.cli.main import main
+from __future__ import annotations
+
+import signal
+
+
+def run() -> None:
+    """Start the command line."""
+    # Until main() takes over: an interrupt inside an import would end in a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from confgcn.cli.main import main
+
+    main()
+
 
 if __name__ == "__main__":
-    main()
+    run()

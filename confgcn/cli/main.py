@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -70,19 +69,14 @@ def _is_expected(error: Exception) -> bool:
 
 def _message(error: Exception) -> str:
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
+        from confgcn.training.memory import available_memory
+
         asked = re.search(r"(\d+) bytes", str(error))
         wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
-        return f"not enough memory for this graph and these settings: {wanted}{_memory_limit()}"
+        return f"not enough memory for this graph and these settings: {wanted}{available_memory():,} are available"
     if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
         return f"{Path(error.filename).absolute()}: {error.strerror}"
     return str(error)
-
-
-def _memory_limit() -> str:
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        return f"this process is limited to {soft:,} bytes"
-    return f"the machine has {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES'):,} bytes"
 
 
 def _leave(number: int, frame: Any) -> NoReturn:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
+
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
@@ -23,6 +25,7 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.files import to_json, write_atomic
 from confgcn.training.loop import TrainingLoop, check_trainable
+from confgcn.training.memory import check_memory
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
@@ -76,7 +79,8 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
     first = graph_of_run(request, 0)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
-    make_method(first, settings)  # a method that does not fit into memory fails here
+    with torch.device("meta"):
+        check_memory(make_method(first, settings))
     for notice in (*_settings_notices(request, settings), *first.notices()):
         notify(notice)
     name = f"{request.graph}-{settings.method}-{settings.preset}"

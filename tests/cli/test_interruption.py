@@ -115,14 +115,31 @@ def newest_epoch(checkpoints: Path) -> int:
     return max((int(path.stem.removeprefix("epoch-")) for path in checkpoints.glob("epoch-*.json")), default=0)
 
 
-def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path) -> None:
-    words = "train demo --epochs 1 --set hidden_dim=65536 --set num_layers=4 --out run"
-    limited = f"ulimit -v 6000000; exec {sys.executable} -m confgcn {words}"
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("--set hidden_dim=65536 --set num_layers=3", "weights, their gradients and the optimiser take"),
+        ("--set hidden_dim=65536 --set output=dense --set num_layers=1", "bytes more were needed"),
+    ],
+    ids=["predicted", "met"],
+)
+def test_too_little_memory_is_an_error_of_the_environment(tmp_path: Path, settings: str, message: str) -> None:
+    limited = f"ulimit -v 3500000; exec {sys.executable} -m confgcn train demo --epochs 1 --out run {settings}"
     result = subprocess.run(["/bin/bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert result.returncode == 4, result.stderr
     assert "not enough memory" in result.stderr
-    assert "limited to 6,144,000,000 bytes" in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_an_interrupt_during_start_up_shows_no_traceback(tmp_path: Path) -> None:
+    for delay in (0.1, 0.3, 0.6):
+        process = start(tmp_path)
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode in (130, -signal.SIGINT)
+        assert "Traceback" not in errors
 
 
 def test_a_full_disk_is_an_error_of_the_environment(tmp_path: Path) -> None:

@@ -250,11 +250,8 @@ def test_runs_in_several_threads_take_turns(tmp_path: Path) -> None:
 def test_overwriting_waits_until_the_new_run_is_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path / "run")
 
-    def too_large(*_: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("confgcn.experiments.runs.make_method", too_large)
-    with pytest.raises(MemoryError):
+    monkeypatch.setattr("confgcn.training.memory.available_memory", lambda: 1000)
+    with pytest.raises(ResourceError, match=r"bytes, 1,000 are available"):
         run(tmp_path / "run", if_exists="overwrite")
     assert (tmp_path / "run" / "metrics.json").is_file()
 

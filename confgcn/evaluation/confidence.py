@@ -1,4 +1,4 @@
-"""Does a confidence tell right predictions from wrong ones? A short summary; the full battery comes later."""
+"""Does a confidence tell right predictions from wrong ones? A short summary."""
 
 from __future__ import annotations
 

@@ -139,14 +139,13 @@ class Graph:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything a result can depend on."""
-        digest = hashlib.sha256()
-        sparse = isinstance(self.features, SparseMatrix)
-        structure = self.features.structure if isinstance(self.features, SparseMatrix) else None
-        values = self.features.values if isinstance(self.features, SparseMatrix) else self.features
-        tensors = [self.adjacency.indptr, self.adjacency.indices, values, self.labels]
-        tensors += [structure.indptr, structure.indices] if structure else []
+        features, places = self.features, []
+        if isinstance(features, SparseMatrix):
+            places = [features.structure.indptr, features.structure.indices]
+            features = features.values
+        tensors = [self.adjacency.indptr, self.adjacency.indices, features, self.labels, *places]
         tensors += [self.train, self.validation, self.test, self.node_ids]
-        digest.update(repr((sparse, self.node_names, self.class_names)).encode())
+        digest = hashlib.sha256(repr((bool(places), self.node_names, self.class_names)).encode())
         for tensor in tensors:
             digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
             digest.update(tensor.numpy().tobytes())

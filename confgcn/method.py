@@ -88,14 +88,14 @@ class AbstractMethod(nn.Module, ABC):
         return [{"params": list(self.parameters())}]
 
 
-def cross_entropy(graph: Graph, logits: Tensor, *, mean: bool = True, weight: float = 1.0) -> LossTerm:
+def cross_entropy(graph: Graph, logits: Tensor, *, mean: bool = True) -> LossTerm:
     r"""L_cross (section 5), as a sum (the paper) or a mean (the custom) over the training nodes.
 
     .. math:: L_{cross} = - \sum_{v \in V_l} \sum_j Y_{vj} \log \hat{Y}_{vj}
     """
     nodes = graph.train
     total = functional.cross_entropy(logits[nodes], graph.labels[nodes], reduction="sum")
-    return LossTerm(total, len(nodes) if mean else None, weight)
+    return LossTerm(total, len(nodes) if mean else None)
 
 
 def present(quantity: Tensor | None) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -70,12 +70,20 @@ class _SparseMatmul(torch.autograd.Function):
 
 
 def _multiply(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+    _hear_beta_notice()
+    matrix = torch.sparse_csr_tensor(
+        structure.indptr, structure.indices, values, structure.shape, check_invariants=False
+    )
+    return matrix @ dense
+
+
+@cache
+def _hear_beta_notice() -> None:
+    """torch says once in a process that this layout is in beta: let it say so here, unheard."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        matrix = torch.sparse_csr_tensor(
-            structure.indptr, structure.indices, values, structure.shape, check_invariants=False
-        )
-    return matrix @ dense
+        nothing = torch.empty(0, dtype=torch.long)
+        torch.sparse_csr_tensor(torch.tensor([0, 0]), nothing, torch.empty(0), (1, 1), check_invariants=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,11 +102,11 @@ class _RecordingUnpickler(pickle.Unpickler):
 
 def read_pickle(path: Path) -> Any:
     """The array, matrix or dictionary of lists in a pickle file."""
-    raw = path.read_bytes() if path.stat().st_size <= MAX_FILE_BYTES else None
-    if raw is None:
+    if path.stat().st_size > MAX_FILE_BYTES:
         raise DataError(f"{path}: larger than {MAX_FILE_BYTES} bytes, which no planetoid file is")
+    content = io.BytesIO(path.read_bytes())
     try:
-        return _resolve(_RecordingUnpickler(io.BytesIO(raw), encoding="latin1").load())
+        return _resolve(_RecordingUnpickler(content, encoding="latin1").load())
     except UnsafeFileError as error:
         raise UnsafeFileError(f"{path}: {error}") from None
     except MemoryError:

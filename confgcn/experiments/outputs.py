@@ -60,8 +60,9 @@ def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], grap
 def read_metrics(path: Path) -> dict[str, Any]:
     """The metrics of a finished run."""
     metrics = read_json(path)
-    numbers = ("test_accuracy", "validation_accuracy", "seconds")
-    if any(not isinstance(metrics.get(key), float | int | None) for key in numbers) or "confidence" not in metrics:
+    accuracies = [metrics.get(key, "missing") for key in ("test_accuracy", "validation_accuracy")]
+    are_numbers = all(isinstance(value, float | int | None) for value in accuracies)
+    if not are_numbers or not isinstance(metrics.get("seconds"), float | int) or "confidence" not in metrics:
         raise CorruptFileError(f"{path}: corrupt, these are not the metrics of a run")
     return metrics
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
 
@@ -77,7 +78,8 @@ class RunRequest:
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
     """Run every seed that is not finished yet; returns the summary over them."""
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
-    first = graph_of_run(request, 0)  # all input is checked before anything is written
+    graphs = graphs_of_runs(request)
+    first = next(graphs)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
     with torch.device("meta"):
         check_memory(make_method(first, settings))
@@ -98,8 +100,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
             kind = {"seeds": request.seeds, "fixed_split": request.fixed_split}
             study.start({**_config(request, settings, run=0), **kind})
         results = []
-        for run in range(request.seeds):
-            graph = graph_of_run(request, run) if run else first
+        for run, graph in enumerate(chain([first], graphs)):
             config = _config(request, settings, run=run)
             directory = _member(out, request, run)
             results.append(run_once(directory, graph, settings, config, stop=stop, notify=notify, callbacks=callbacks))
@@ -109,9 +110,12 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     return summary
 
 
-def graph_of_run(request: RunRequest, run: int) -> Graph:
-    """The graph of the i-th run."""
-    return load_graph(request.graph, data_dir=request.data_dir, split_seed=request.split_seed_of(run))
+def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
+    """The graph of each run, read again only where its split is another one."""
+    for split_seed, runs in groupby(map(request.split_seed_of, range(request.seeds))):
+        graph = load_graph(request.graph, data_dir=request.data_dir, split_seed=split_seed)
+        for _ in runs:
+            yield graph
 
 
 def make_loop(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = ()) -> TrainingLoop:

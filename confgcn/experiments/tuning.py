@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from confgcn.data.datasets import dataset_named
 from confgcn.exceptions import ConfGCNError, DivergedError, ResourceError, UsageError
 from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import Notify, RunRequest, graph_of_run, trained_loop
+from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, trained_loop
 from confgcn.toml import read_toml
 from confgcn.training.threads import computing_with
 
@@ -101,9 +101,12 @@ def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> o
     url = str(sqlalchemy.URL.create("sqlite", database=str(storage.absolute())))
     study = optuna.create_study(study_name=name, storage=url, direction="maximize", load_if_exists=True)
     # A sampler starts its stream anew in every process: the seed moves on, or a resumed search would repeat itself.
-    seed = SAMPLER_SEED + len(study.trials)
-    samplers = optuna.samplers
-    study.sampler = samplers.GridSampler(ranges) if _is_grid(ranges) else samplers.TPESampler(seed=seed)
+    moved_on = SAMPLER_SEED + len(study.trials)
+    study.sampler = (
+        optuna.samplers.GridSampler(ranges, seed=SAMPLER_SEED)
+        if _is_grid(ranges)
+        else optuna.samplers.TPESampler(seed=moved_on)
+    )
     return study
 
 
@@ -115,9 +118,9 @@ def validation_accuracy(request: RunRequest) -> float:
     """Mean over the seeds of the selected epoch's validation accuracy; a run that diverges counts as zero."""
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
     total = 0.0
-    for run in range(request.seeds):
+    for run, graph in enumerate(graphs_of_runs(request)):
         try:
-            loop = trained_loop(graph_of_run(request, run), settings, seed=request.seed + run)
+            loop = trained_loop(graph, settings, seed=request.seed + run)
         except DivergedError:
             continue
         total += loop.evaluate()["validation_accuracy"]

@@ -48,7 +48,7 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
     for stem in reversed(_stems(folder)):
         try:
             loop.load_state(*read_tensors(stem))
-        except (CorruptFileError, FileNotFoundError) as error:
+        except CorruptFileError as error:
             notices.append(f"skipped a damaged checkpoint, {stem.name}: {error}")
         else:
             return notices

@@ -16,7 +16,7 @@ from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
 from confgcn.experiments.outputs import write_predictions
-from confgcn.experiments.runs import RunRequest, train
+from confgcn.experiments.runs import RunRequest, graphs_of_runs, train
 from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction
@@ -287,3 +287,16 @@ def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_pa
     saved.method.influence = "uniform"
     uniform = saved.predict(graph).logits.argmax(1)
     assert float((learned != uniform).float().mean()) < 0.005
+
+
+def test_a_graph_is_read_again_only_where_its_split_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def load(name: str, *, data_dir: Path | None, split_seed: int) -> Graph:
+        asked.append(split_seed)
+        return load_demo()
+
+    monkeypatch.setattr("confgcn.experiments.runs.load_graph", load)
+    assert len(list(graphs_of_runs(RunRequest(graph="cora", seeds=3)))) == 3
+    assert len(list(graphs_of_runs(RunRequest(graph="cora_ml", seeds=3, split_seed=5)))) == 3
+    assert asked == [0, 5, 6, 7]

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from confgcn import checks
 from confgcn.exceptions import DataError
+from confgcn.receptive_field import ReceptiveField
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 
@@ -118,6 +120,37 @@ class Graph:
     def degrees(self) -> Tensor:
         """Number of neighbours of each node, itself not counted, (N,)."""
         return self.adjacency.indptr[1:] - self.adjacency.indptr[:-1] - 1
+
+    @cached_property
+    def node_rows(self) -> Tensor | slice:
+        """Where the graph's nodes stand in a table by node id; a slice where they stand in a row."""
+        first = int(self.node_ids[0])
+        in_a_row = torch.equal(self.node_ids, torch.arange(first, first + self.num_nodes))
+        return slice(first, first + self.num_nodes) if in_a_row else self.node_ids
+
+    def receptive_field(self, nodes: Tensor | None, *, depth: int) -> ReceptiveField:
+        """What ``depth`` layers read to predict these nodes (None: all); kept for the parts of the split."""
+        key = (id(nodes), depth)
+        field = self._receptive_fields.get(key)
+        if field is None:
+            field = ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
+            if any(nodes is part for part in (self.train, self.validation, self.test)):
+                self._receptive_fields[key] = field
+        return field
+
+    @cached_property
+    def _receptive_fields(self) -> dict[tuple[int, int], ReceptiveField]:
+        return {}
+
+    @cached_property
+    def train_one_hot(self) -> Tensor:
+        """The labels of the training nodes as rows with a single one, (train, C)."""
+        return functional.one_hot(self.train_labels, self.num_classes).to(torch.get_default_dtype())
+
+    @cached_property
+    def train_labels(self) -> Tensor:
+        """The labels of the training nodes, (train,)."""
+        return self.labels[self.train]
 
     def training_view(self) -> Graph:
         """The graph as a method may see it: every label outside the training set is hidden."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from confgcn.graph import Graph
+from confgcn.ops import rows_at
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Prediction:
     """What a method says of every node.
 
     Shapes: ``logits`` (N, C), finite; ``mu`` (N, C), label scores; ``precision`` (N, C), the diagonal of the
-    inverse covariance; ``distance`` and ``influence`` (E,), over every edge of the graph's adjacency.
+    inverse covariance; ``distance`` and ``influence`` (E,), over every edge of the graph's adjacency. Where only
+    some nodes were asked for, ``nodes`` (n,) says which, and ``logits`` (n, C) has their rows alone.
     """
 
     logits: Tensor
@@ -40,6 +41,15 @@ class Prediction:
     precision: Tensor | None = None
     distance: Tensor | None = None
     influence: Tensor | None = None
+    nodes: Tensor | None = None
+
+    def logits_of(self, nodes: Tensor) -> Tensor:
+        """The logits of these nodes, (n, C)."""
+        if self.nodes is None:
+            return rows_at(self.logits, nodes)
+        if self.nodes is not nodes:
+            raise ValueError("the prediction was made for other nodes than those asked of it")
+        return self.logits
 
     @property
     def probabilities(self) -> Tensor:
@@ -58,11 +68,13 @@ class LossTerm:
     sum: Tensor
     count: int | None = None
     weight: float = 1.0
-    finish: Callable[[Tensor], Tensor] = torch.sum
+    finish: Callable[[Tensor], Tensor] | None = None
 
     def value(self) -> Tensor:
         """The term as it enters the objective."""
-        return self.weight * self.finish(self.sum if self.count is None else self.sum / self.count)
+        statistic = self.sum if self.count is None else self.sum / self.count
+        finished = statistic if self.finish is None else self.finish(statistic)
+        return finished if self.weight == 1.0 else self.weight * finished
 
 
 class AbstractMethod(nn.Module, ABC):
@@ -73,28 +85,35 @@ class AbstractMethod(nn.Module, ABC):
     """
 
     @abstractmethod
-    def forward(self, graph: Graph) -> Prediction:
-        """Predict every node of the graph."""
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        """Predict these nodes of the graph (None: every one).
+
+        A method may predict more than it is asked for: ``Prediction.nodes`` says what it did.
+        """
 
     def setup(self, graph: Graph) -> None:
         """Work done once, before the first step; what it finds is kept in buffers."""
 
+    def nodes_in_loss(self, graph: Graph) -> Tensor | None:
+        """The nodes whose logits the objective reads (None: every one); by default the training nodes."""
+        return graph.train
+
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         """The objective, term by term; by default the mean cross-entropy of the training nodes."""
-        return {"cross": cross_entropy(graph, prediction.logits)}
+        return {"cross": cross_entropy(graph, prediction)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for the optimiser; by default one group of all parameters."""
         return [{"params": list(self.parameters())}]
 
 
-def cross_entropy(graph: Graph, logits: Tensor, *, mean: bool = True) -> LossTerm:
+def cross_entropy(graph: Graph, prediction: Prediction, *, mean: bool = True) -> LossTerm:
     r"""L_cross (section 5), as a sum (the paper) or a mean (the custom) over the training nodes.
 
     .. math:: L_{cross} = - \sum_{v \in V_l} \sum_j Y_{vj} \log \hat{Y}_{vj}
     """
     nodes = graph.train
-    total = functional.cross_entropy(logits[nodes], graph.labels[nodes], reduction="sum")
+    total = functional.cross_entropy(prediction.logits_of(nodes), graph.train_labels, reduction="sum")
     return LossTerm(total, len(nodes) if mean else None)
 
 

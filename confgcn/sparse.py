@@ -6,10 +6,8 @@ and aggregation over neighbours (structure: the edges, grouped by target).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -26,6 +24,10 @@ class SparseStructure:
     indices: Tensor
     shape: tuple[int, int]
 
+    @property
+    def num_entries(self) -> int:
+        return self.indices.size(0)
+
     @cached_property
     def rows(self) -> Tensor:
         """The row of each entry, (entries,)."""
@@ -38,52 +40,32 @@ class SparseStructure:
         order = torch.argsort(self.indices, stable=True)
         counts = torch.bincount(self.indices, minlength=self.shape[1])
         indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        return SparseStructure(indptr, self.rows[order], (self.shape[1], self.shape[0])), order
+        structure = SparseStructure(indptr, self.rows[order], (self.shape[1], self.shape[0]))
+        return (self if structure.equals(self) else structure), order
 
-    def matmul(self, values: Tensor, dense: Tensor) -> Tensor:
-        """Multiply the matrix with these ``values`` (entries,) by ``dense`` (columns, width)."""
-        product: Tensor = _SparseMatmul.apply(values, dense, self)  # type: ignore[no-untyped-call]
-        return product
+    @cached_property
+    def mirror(self) -> Tensor | None:
+        """The position of entry (j, i) for every entry (i, j), where the structure is symmetric; else None."""
+        structure, order = self.transposed
+        return order if structure is self else None
 
+    def equals(self, other: SparseStructure) -> bool:
+        """Have both the same entries?"""
+        same_rows = self.shape == other.shape and torch.equal(self.indptr, other.indptr)
+        return same_rows and torch.equal(self.indices, other.indices)
 
-class _SparseMatmul(torch.autograd.Function):
-    """Y = A B, with dL/dB = A^T G and dL/dA_ij = <G_i, B_j> on the stored entries only."""
+    def at_rows(self, rows: Tensor) -> tuple[SparseStructure, Tensor]:
+        """The structure of these rows alone, and the positions of its entries among all."""
+        starts, counts = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        entries = torch.arange(int(indptr[-1])) + torch.repeat_interleave(starts - indptr[:-1], counts)
+        return SparseStructure(indptr, self.indices[entries], (len(rows), self.shape[1])), entries
 
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, dense: Tensor, structure: SparseStructure) -> Tensor:
-        ctx.structure = structure
-        ctx.save_for_backward(values, dense)
-        return _multiply(structure, values, dense)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        (gradient,) = gradients
-        structure: SparseStructure = ctx.structure
-        values, dense = ctx.saved_tensors
-        to_values = to_dense = None
-        if ctx.needs_input_grad[0]:
-            to_values = (gradient[structure.rows] * dense[structure.indices]).sum(-1)
-        if ctx.needs_input_grad[1]:
-            transposed, order = structure.transposed
-            to_dense = _multiply(transposed, values[order], gradient.contiguous())
-        return to_values, to_dense, None
-
-
-def _multiply(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
-    _hear_beta_notice()
-    matrix = torch.sparse_csr_tensor(
-        structure.indptr, structure.indices, values, structure.shape, check_invariants=False
-    )
-    return matrix @ dense
-
-
-@cache
-def _hear_beta_notice() -> None:
-    """torch says once in a process that this layout is in beta: let it say so here, unheard."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        nothing = torch.empty(0, dtype=torch.long)
-        torch.sparse_csr_tensor(torch.tensor([0, 0]), nothing, torch.empty(0), (1, 1), check_invariants=False)
+    def at_columns(self, columns: Tensor) -> SparseStructure:
+        """The structure over these columns alone, which are sorted and hold every entry."""
+        number = torch.empty(self.shape[1], dtype=torch.long)
+        number[columns] = torch.arange(len(columns))
+        return SparseStructure(self.indptr, number[self.indices], (self.shape[0], len(columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +79,14 @@ class SparseMatrix:
     def shape(self) -> tuple[int, int]:
         return self.structure.shape
 
-    def __matmul__(self, dense: Tensor) -> Tensor:
-        return self.structure.matmul(self.values, dense)
-
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same structure with other values."""
         return SparseMatrix(self.structure, values)
+
+    def at_rows(self, rows: Tensor) -> SparseMatrix:
+        """These rows alone."""
+        structure, entries = self.structure.at_rows(rows)
+        return SparseMatrix(structure, self.values[entries])
 
     def row_sums(self) -> Tensor:
         """The sum of each row, (rows,)."""

@@ -11,8 +11,9 @@ from torch.nn import functional
 
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.ops import aggregate, dropout, normalise
+from confgcn.ops import convolve, degree_weights
 from confgcn.ranges import Depth, DropoutRate, NonNegative, Width
+from confgcn.receptive_field import Hop
 from confgcn.sparse import SparseMatrix
 
 
@@ -41,18 +42,18 @@ class GCN(AbstractMethod):
             nn.init.xavier_uniform_(torch.empty(before, after)) for before, after in pairwise(widths)
         )
 
-    def forward(self, graph: Graph) -> Prediction:
-        ones = torch.ones(graph.adjacency.indices.shape, dtype=self.weights[0].dtype)
-        edge_weights = normalise(graph.adjacency, ones, "symmetric")  # (E,)
-        first, *others = self.weights
-        hidden = self._convolve(graph, edge_weights, graph.features, first)
-        for weight in others:
-            hidden = self._convolve(graph, edge_weights, functional.relu(hidden), weight)
-        return Prediction(hidden)
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        field = graph.receptive_field(nodes, depth=len(self.weights))
+        edge_weights = field.pick(degree_weights(graph.adjacency, self.weights[0].dtype))  # of the edges it reads
+        first, *others = zip(field.hops, self.weights, strict=True)
+        hidden = self._convolve(edge_weights, field.features, *first)
+        for hop, weight in others:
+            hidden = self._convolve(edge_weights, functional.relu(hidden), hop, weight)
+        return Prediction(hidden, nodes=nodes)
 
-    def _convolve(self, graph: Graph, edge_weights: Tensor, features: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
-        features = dropout(features, self.dropout, training=self.training)
-        return aggregate(graph.adjacency, edge_weights, features @ weight)
+    def _convolve(self, edge_weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, weight: Tensor) -> Tensor:
+        rate = self.dropout if self.training else 0.0
+        return convolve(hop.structure, hop.pick(edge_weights), features, weight, dropout=rate)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         first, *others = self.weights

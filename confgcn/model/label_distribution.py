@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from confgcn.ops import softmax
+
 MuForm = Literal["free", "softmax"]
 PrecisionForm = Literal["free", "elu"]
 
@@ -22,7 +24,7 @@ class LabelDistribution(nn.Module):
     The paper models both directly (``free``); the released code has mu = softmax(free) and precision =
     ELU(free). mu starts from Xavier's distribution, the covariance from the identity (section 6.1).
 
-    Shapes: ``forward(node_ids)`` returns mu (N, C) and precision (N, C).
+    Shapes: ``forward(rows)`` returns mu (N, C) and precision (N, C) of these rows.
     """
 
     def __init__(self, num_nodes: int, num_classes: int, *, mu_form: MuForm, precision_form: PrecisionForm) -> None:
@@ -37,13 +39,17 @@ class LabelDistribution(nn.Module):
         nn.init.xavier_uniform_(self.raw_mu)
         nn.init.ones_(self.raw_precision)
 
-    def forward(self, node_ids: Tensor) -> tuple[Tensor, Tensor]:
-        mu, precision = self.raw_mu[node_ids], self.raw_precision[node_ids]
+    def forward(self, rows: Tensor | slice) -> tuple[Tensor, Tensor]:
+        mu, precision = _rows(self.raw_mu, rows), _rows(self.raw_precision, rows)
         if self.mu_form == "softmax":
-            mu = mu.softmax(-1)
+            mu = softmax(mu)
         if self.precision_form == "elu":
             precision = functional.elu(precision)
         return mu, precision
+
+
+def _rows(table: Tensor, rows: Tensor | slice) -> Tensor:
+    return table if rows == slice(0, len(table)) else table[rows]
 
 
 def covariance(precision: Tensor) -> Tensor:

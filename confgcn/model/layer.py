@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from confgcn.ops import aggregate
+from confgcn.ops import convolve
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 
@@ -14,7 +14,7 @@ class ConfidenceConvolution(nn.Module):
 
     .. math:: h_v^{k+1} = f\left(\sum_{u \in N(v)} r_{uv} (W^k h_u^k + b^k)\right)
 
-    Shapes: features (N, in), influence (E,) -> (N, out).
+    Shapes: features (sources, in), influence (E,) -> (targets, out).
     """
 
     def __init__(self, in_features: int, out_features: int, *, bias: bool) -> None:
@@ -28,8 +28,7 @@ class ConfidenceConvolution(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, adjacency: SparseStructure, influence: Tensor, features: Tensor | SparseMatrix) -> Tensor:
-        message = features @ self.weight  # (N, out)
-        if self.bias is not None:
-            message = message + self.bias
-        return aggregate(adjacency, influence, message)
+    def forward(
+        self, structure: SparseStructure, influence: Tensor, features: Tensor | SparseMatrix, *, dropout: float
+    ) -> Tensor:
+        return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout)

@@ -1,14 +1,18 @@
 """The terms of ConfGCN's objective that act on label scores and precisions (section 5); each returns its sum.
 
-The fifth term, L_cross, is shared by all methods and lives with the contract.
+The fifth term, L_cross, is shared by all methods and lives with the contract. Terms that every step evaluates on
+every node have their gradients derived by hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from confgcn.ops.function import HandDerived
 
 
 def smooth_loss(distance: Tensor) -> Tensor:
@@ -21,14 +25,36 @@ def smooth_loss(distance: Tensor) -> Tensor:
     return 0.5 * distance.sum()
 
 
-def label_loss(mu: Tensor, precision: Tensor, labels: Tensor, *, certainty: float) -> Tensor:
+def label_loss(mu: Tensor, precision: Tensor, nodes: Tensor, labels: Tensor, *, certainty: float) -> Tensor:
     r"""Labelled nodes keep close to their label.
 
     .. math:: L_{label} = \sum_{v \in V_l} (\mu_v - Y_v)^T (\Sigma_v^{-1} + \tfrac{1}{\gamma} I) (\mu_v - Y_v)
 
-    Shapes: ``mu``, ``precision`` and the one-hot ``labels`` (labelled, C); ``certainty`` is :math:`1/\gamma`.
+    Shapes: ``mu``, ``precision`` (N, C); the labelled ``nodes``, none twice, and their one-hot ``labels``;
+    ``certainty`` is :math:`1/\gamma`.
     """
-    return ((mu - labels).square() * (precision + certainty)).sum()
+    loss: Tensor = _Label.of(mu, precision, nodes, labels, certainty)
+    return loss
+
+
+class _Label(HandDerived):
+    """dL/dmu = 2 g (mu - Y)(p + certainty), dL/dp = g (mu - Y)^2 at the labelled nodes, zero elsewhere."""
+
+    @staticmethod
+    def forward(ctx: Any, mu: Tensor, precision: Tensor, nodes: Tensor, labels: Tensor, certainty: float) -> Tensor:
+        difference = mu.index_select(0, nodes).sub_(labels)
+        weighted = (precision.index_select(0, nodes) + certainty).mul_(difference)
+        ctx.shape = mu.shape
+        ctx.save_for_backward(difference, weighted, nodes)
+        return _inner(difference, weighted)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        HandDerived.refuse_second_derivative()
+        difference, weighted, nodes = ctx.saved_tensors
+        to_mu = difference.new_zeros(ctx.shape).index_copy_(0, nodes, weighted * (2 * gradient))
+        to_precision = difference.new_zeros(ctx.shape).index_copy_(0, nodes, difference.square().mul_(gradient))
+        return to_mu, to_precision, None, None, None
 
 
 def const_loss(mu: Tensor, probabilities: Tensor) -> Tensor:
@@ -36,7 +62,25 @@ def const_loss(mu: Tensor, probabilities: Tensor) -> Tensor:
 
     .. math:: L_{const} = \sum_{v \in V} (\mu_v - \hat{Y}_v)^T (\mu_v - \hat{Y}_v)
     """
-    return (mu - probabilities).square().sum()
+    loss: Tensor = _SquaredDistance.of(mu, probabilities)
+    return loss
+
+
+class _SquaredDistance(HandDerived):
+    """sum (a - b)^2; dL/da = 2 g (a - b) = -dL/db."""
+
+    @staticmethod
+    def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
+        difference = one - other
+        ctx.save_for_backward(difference)
+        return _inner(difference, difference)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        HandDerived.refuse_second_derivative()
+        (difference,) = ctx.saved_tensors
+        to_one = difference * (2 * gradient)
+        return to_one, -to_one
 
 
 def reg_loss(diagonal: Tensor) -> Tensor:
@@ -46,12 +90,44 @@ def reg_loss(diagonal: Tensor) -> Tensor:
 
     ``diagonal`` (N, C) is the covariance (the paper) or the precision (the released code).
     """
-    return (-diagonal).clamp(min=0.0).sum()
+    loss: Tensor = _NegativePart.of(diagonal)
+    return loss
+
+
+class _NegativePart(HandDerived):
+    """dL/dx = -g where x is below zero."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(values)
+        return -values.clamp(max=0.0).sum()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        HandDerived.refuse_second_derivative()
+        (values,) = ctx.saved_tensors
+        to_values: Tensor = (values < 0.0) * -gradient
+        return to_values
 
 
 def squared_norms(variables: Iterable[Tensor]) -> Tensor:
     """The squared norm of each variable, the statistic of :func:`doubled_l2`."""
-    return torch.stack([variable.square().sum() for variable in variables])
+    norms: Tensor = _SquaredNorms.of(*variables)
+    return norms
+
+
+class _SquaredNorms(HandDerived):
+    """dL/dw = 2 g w."""
+
+    @staticmethod
+    def forward(ctx: Any, *variables: Tensor) -> Tensor:
+        ctx.save_for_backward(*variables)
+        return torch.stack([_inner(variable, variable) for variable in variables])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        HandDerived.refuse_second_derivative()
+        return tuple(variable * g for variable, g in zip(ctx.saved_tensors, 2 * gradient, strict=True))
 
 
 def doubled_l2(norms: Tensor, strength: float) -> Tensor:
@@ -59,5 +135,8 @@ def doubled_l2(norms: Tensor, strength: float) -> Tensor:
 
     .. math:: \sum_w \tfrac{s}{2} \left(\tfrac{s}{2} \|w\|^2\right)^2
     """
-    half = strength / 2
-    return (half * (half * norms).square()).sum()
+    return (strength / 2) ** 3 * torch.dot(norms, norms)
+
+
+def _inner(one: Tensor, other: Tensor) -> Tensor:
+    return torch.dot(one.reshape(-1), other.reshape(-1))

@@ -15,8 +15,9 @@ from confgcn.model import losses
 from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, influence
 from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
-from confgcn.ops import dropout, edge_distance
+from confgcn.ops import edge_distance, rows_at, softmax
 from confgcn.ranges import Depth, DropoutRate, NonNegative, Positive, Width
+from confgcn.receptive_field import Hop
 from confgcn.sparse import SparseMatrix
 
 
@@ -80,7 +81,7 @@ class ConfGCN(AbstractMethod):
         self.activation = activation
         self.lambdas = {"smooth": lambda_smooth, "label": lambda_label, "const": lambda_const, "reg": lambda_reg}
         self.certainty = gamma if label_certainty == "multiplied" else 1.0 / gamma
-        self.quadratic_scale = quadratic_scale
+        self.scales = {"smooth": quadratic_scale, "label": quadratic_scale}
         self.const_over = const_over
         self.reg_on = reg_on
         self.cross_is_mean = cross == "mean"
@@ -99,53 +100,58 @@ class ConfGCN(AbstractMethod):
             nn.init.xavier_uniform_(self.dense.weight)
             nn.init.zeros_(self.dense.bias)
 
-    def forward(self, graph: Graph) -> Prediction:
-        mu, precision = self.label_distribution(graph.node_ids)  # (N, C) each
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        field = graph.receptive_field(nodes, depth=len(self.layers))
+        mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
         distance = edge_distance(graph.adjacency, mu, precision)  # (E,)
-        weights = influence(  # (E,); the same for every layer
-            graph.adjacency,
+        weights = influence(  # of every edge the field reads; the same for every layer
+            field,
             distance,
             score=self.influence,
             distance_offset=self.distance_offset,
             normalisation=self.normalisation,
         )
-        hidden = self._convolve(self.layers[0], graph, weights, graph.features)
-        for layer in self.layers[1:]:
-            hidden = self._convolve(layer, graph, weights, self._activate(hidden))
+        first, *others = zip(field.hops, self.layers, strict=True)
+        hidden = self._convolve(weights, field.features, *first)
+        for hop, layer in others:
+            hidden = self._convolve(weights, self._activate(hidden), hop, layer)
         logits = hidden if self.dense is None else self.dense(self._activate(hidden))
-        return Prediction(logits, mu, precision, distance, weights)
+        return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes)
 
-    def _convolve(self, layer: nn.Module, graph: Graph, weights: Tensor, features: Tensor | SparseMatrix) -> Tensor:
-        features = dropout(features, self.dropout, training=self.training)
-        output: Tensor = layer(graph.adjacency, weights, features)
+    def _convolve(self, weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, layer: nn.Module) -> Tensor:
+        rate = self.dropout if self.training else 0.0
+        output: Tensor = layer(hop.structure, hop.pick(weights), features, dropout=rate)
         return output
 
     def _activate(self, hidden: Tensor) -> Tensor:
         return functional.relu(hidden) if self.activation == "relu" else hidden
 
+    def nodes_in_loss(self, graph: Graph) -> Tensor | None:
+        return None if self.lambdas["const"] and self.const_over == "all" else graph.train
+
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
-        terms = {"cross": cross_entropy(graph, prediction.logits, mean=self.cross_is_mean)}
+        terms = {"cross": cross_entropy(graph, prediction, mean=self.cross_is_mean)}
         sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
         for name, weight in self.lambdas.items():
             if weight:
-                terms[name] = LossTerm(sums[name](graph, prediction), weight=weight)
+                terms[name] = LossTerm(sums[name](graph, prediction), weight=weight * self.scales.get(name, 1.0))
         if self.doubled_l2:
             finish = partial(losses.doubled_l2, strength=self.doubled_l2)
             terms["l2"] = LossTerm(losses.squared_norms(self.parameters()), finish=finish)
         return terms
 
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
-        return self.quadratic_scale * losses.smooth_loss(present(prediction.distance))
+        return losses.smooth_loss(present(prediction.distance))
 
     def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
-        nodes = graph.train
-        mu, precision = present(prediction.mu)[nodes], present(prediction.precision)[nodes]
-        labels = functional.one_hot(graph.labels[nodes], graph.num_classes).to(mu.dtype)
-        return self.quadratic_scale * losses.label_loss(mu, precision, labels, certainty=self.certainty)
+        mu, precision = present(prediction.mu), present(prediction.precision)
+        return losses.label_loss(mu, precision, graph.train, graph.train_one_hot, certainty=self.certainty)
 
     def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
-        nodes = slice(None) if self.const_over == "all" else graph.train
-        return losses.const_loss(present(prediction.mu)[nodes], prediction.logits[nodes].softmax(-1))
+        mu, logits = present(prediction.mu), prediction.logits
+        if self.const_over == "labelled":
+            mu, logits = rows_at(mu, graph.train), prediction.logits_of(graph.train)
+        return losses.const_loss(mu, softmax(logits))
 
     def _reg(self, graph: Graph, prediction: Prediction) -> Tensor:
         precision = present(prediction.precision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,9 @@ from torch import Tensor
 from confgcn.evaluation.accuracy import accuracy, mean_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError
 from confgcn.graph import Graph
+from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, Prediction
+from confgcn.training.adam import Adam
 from confgcn.training.callbacks import Callback
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
@@ -33,12 +36,14 @@ class TrainingLoop:
         self.callbacks = callbacks
         self.graph = graph
         self.visible = graph.training_view()
+        self.validation_labels = graph.labels[graph.validation]
         self.history: list[Record] = []
         self.best: Record | None = None
         self.best_weights: dict[str, Tensor] = {}
         self.method.setup(self.visible)
+        self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
-        self.optimiser = torch.optim.Adam(groups, lr=recipe.learning_rate) if groups else None
+        self.optimiser = Adam(groups, learning_rate=recipe.learning_rate) if groups else None
 
     @property
     def finished(self) -> bool:
@@ -72,39 +77,38 @@ class TrainingLoop:
         """One gradient step; returns the loss and each of its terms."""
         assert self.optimiser is not None
         self.method.train()
-        self.optimiser.zero_grad()
-        prediction = self.method(self.visible)
-        terms = {name: term.value() for name, term in self.method.loss_terms(self.visible, prediction).items()}
-        loss = torch.stack(list(terms.values())).sum()
-        self._require_finite(terms)
-        loss.backward()
+        for parameter in self.parameters.values():
+            parameter.grad = None
+        prediction = self.method(self.visible, self.method.nodes_in_loss(self.visible))
+        terms = self.method.loss_terms(self.visible, prediction)
+        values = {name: term.value() for name, term in terms.items()}
+        numbers = dict(zip(values, torch.stack(list(values.values())).tolist(), strict=True))
+        self._require_finite({name: math.isfinite(number) for name, number in numbers.items()})
+        torch.autograd.backward([value for value in values.values() if value.requires_grad])  # of their sum
         self._require_finite(
-            {f"gradient of {n}": p.grad for n, p in self.method.named_parameters() if p.grad is not None}
+            {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
         )
         self.optimiser.step()
-        return {
-            "loss": float(loss.detach()),
-            **{f"loss_{name}": float(value.detach()) for name, value in terms.items()},
-        }
+        return {"loss": sum(numbers.values()), **{f"loss_{name}": number for name, number in numbers.items()}}
 
     def evaluate(self) -> dict[str, float]:
         """Validation accuracy and loss, without dropout."""
-        logits, nodes = self.predict().logits, self.graph.validation
+        nodes = self.graph.validation
         if not len(nodes):
             return {}
-        labels = self.graph.labels[nodes]
+        logits = self.predict(nodes).logits_of(nodes)
         return {
-            "validation_accuracy": accuracy(logits[nodes], labels),
-            "validation_loss": mean_log_loss(logits[nodes], labels),
+            "validation_accuracy": accuracy(logits, self.validation_labels),
+            "validation_loss": mean_log_loss(logits, self.validation_labels),
         }
 
     @torch.no_grad()
-    def predict(self) -> Prediction:
-        """The method's prediction with its present weights."""
+    def predict(self, nodes: Tensor | None = None) -> Prediction:
+        """The method's prediction of these nodes (None: of every one) with its present weights."""
         self.method.eval()
-        prediction: Prediction = self.method(self.visible)
+        prediction: Prediction = self.method(self.visible, nodes)
         quantities = {name: getattr(prediction, name) for name in ("logits", "mu", "precision", "influence")}
-        self._require_finite({name: value for name, value in quantities.items() if value is not None})
+        self._require_finite({name: all_finite(value) for name, value in quantities.items() if value is not None})
         return prediction
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -112,9 +116,8 @@ class TrainingLoop:
         tensors = {f"method/{name}": value for name, value in self.method.state_dict().items()}
         tensors |= {f"best/{name}": value for name, value in self.best_weights.items()}
         tensors["random"] = torch.get_rng_state()
-        moments = self.optimiser.state_dict()["state"] if self.optimiser else {}
-        for number, values in moments.items():
-            tensors |= {f"optimiser/{number}/{key}": value for key, value in values.items()}
+        if self.optimiser is not None:
+            tensors |= {f"optimiser/{name}": value for name, value in self.optimiser.state().items()}
         best_epoch = self.best["epoch"] if self.best else None
         return tensors, {"history": self.history, "best_epoch": best_epoch, "parts": sorted(tensors)}
 
@@ -126,21 +129,16 @@ class TrainingLoop:
         self.history = list(record["history"])
         self.best = self.history[record["best_epoch"] - 1] if record["best_epoch"] else None
         if self.optimiser is not None:
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, value in _under("optimiser/", tensors).items():
-                number, key = name.split("/")
-                moments.setdefault(int(number), {})[key] = value
-            groups = self.optimiser.state_dict()["param_groups"]
-            self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
+            self.optimiser.load_state(_under("optimiser/", tensors))
         torch.set_rng_state(tensors["random"])
 
     def _tell(self, moment: str) -> None:
         for callback in self.callbacks:
             getattr(callback, moment)(self)
 
-    def _require_finite(self, quantities: dict[str, Tensor]) -> None:
-        for name, value in quantities.items():
-            if not torch.isfinite(value).all():
+    def _require_finite(self, quantities: dict[str, bool]) -> None:
+        for name, is_finite in quantities.items():
+            if not is_finite:
                 raise DivergedError(
                     f"training diverged in epoch {len(self.history) + 1}: {name} is not finite; "
                     "try a smaller learning_rate"

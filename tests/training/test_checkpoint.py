@@ -47,7 +47,7 @@ def test_a_damaged_newest_falls_back_to_the_one_before_with_a_notice(tmp_path: P
     assert len(loop.history) == 4
 
 
-@pytest.mark.parametrize("part", ["optimiser/0/exp_avg", "random", "best/layers.0.weight"])
+@pytest.mark.parametrize("part", ["optimiser/0/mean", "random", "best/layers.0.weight"])
 def test_a_state_that_lacks_a_part_is_refused_before_anything_is_changed(
     tmp_path: Path, six_nodes: Graph, part: str
 ) -> None:

@@ -1,0 +1,102 @@
+"""The numerical core under :mod:`confgcn.ops`: loops over the entries of a sparse structure, without gradients.
+
+There are two: ``pure``, in torch alone, always there; and ``compiled``, in C++, where it could be built. Both do the
+same sums and agree to the rounding of the numbers. ``CONFGCN_KERNELS=pure`` or ``compiled`` asks for one of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+from confgcn.exceptions import ResourceError, unknown_name
+from confgcn.kernels import compiled, pure
+from confgcn.sparse import SparseStructure
+
+Name = Literal["pure", "compiled"]
+
+
+class Kernels(Protocol):
+    """Shapes: ``scores``, ``weights``, ``values`` (E,) or (E, heads); ``dense`` (columns, width) or (columns, heads,
+    width)."""
+
+    def edge_distance(self, structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor: ...
+
+    def edge_distance_gradient(
+        self, structure: SparseStructure, mu: Tensor, precision: Tensor, gradient: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
+    def softmax(self, structure: SparseStructure, scores: Tensor) -> Tensor: ...
+
+    def softmax_gradient(self, structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor: ...
+
+    def dense_softmax(self, scores: Tensor) -> Tensor: ...
+
+    def dense_softmax_gradient(self, weights: Tensor, gradient: Tensor) -> Tensor: ...
+
+    def sum_rows(self, structure: SparseStructure, values: Tensor) -> Tensor: ...
+
+    def multiply(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor: ...
+
+    def multiply_transposed(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor: ...
+
+    def entry_products(self, structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor: ...
+
+    def drop(self, values: Tensor, seed: int, threshold: int, scale: float) -> Tensor: ...
+
+    def adam_step(
+        self, weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]
+    ) -> None: ...
+
+    def all_finite(self, values: Tensor) -> bool: ...
+
+
+_chosen: Kernels | None = None
+
+
+def active() -> Kernels:
+    """The kernels in use, in all threads."""
+    global _chosen
+    if _chosen is None:
+        _chosen = _default()
+    return _chosen
+
+
+def active_name() -> Name:
+    """What :func:`active` gives is called."""
+    return "pure" if active() is pure else "compiled"
+
+
+@contextmanager
+def using(name: Name) -> Iterator[None]:
+    """Within, these kernels are used."""
+    global _chosen
+    before, _chosen = _chosen, _named(name)
+    try:
+        yield
+    finally:
+        _chosen = before
+
+
+def _default() -> Kernels:
+    name = os.environ.get("CONFGCN_KERNELS")
+    if name:
+        return _named(name)
+    return compiled if compiled.available() else pure
+
+
+def _named(name: str) -> Kernels:
+    if name not in ("pure", "compiled"):
+        raise unknown_name("value of CONFGCN_KERNELS", name, ("pure", "compiled"))
+    if name == "compiled" and not compiled.available():
+        raise ResourceError(f"the compiled kernels are not there: {compiled.why_not()}")
+    return compiled if name == "compiled" else pure
+
+
+def all_finite(values: Tensor) -> bool:
+    """Is every number finite?"""
+    return active().all_finite(values)

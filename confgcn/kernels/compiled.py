@@ -1,0 +1,286 @@
+"""The kernels in C++ (``kernels.cpp``), built where there is a compiler, called on plain buffers.
+
+Numbers are float32 or float64. Shapes are checked here, since nobody does on the other side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from confgcn.sparse import SparseStructure
+
+INTERFACE = 1  # of kernels.cpp: a library built from another one is not called
+
+_TYPES = {torch.float32: "float32", torch.float64: "float64"}
+_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "r": ctypes.c_double}
+
+# The arguments of each function of interface.h: p a buffer, i a whole number, r a real one.
+_ARGUMENTS = {
+    "distance": "ipppppipi",
+    "distance_gradient": "ipppppipppi",
+    "softmax": "ippipi",
+    "softmax_gradient": "ipppipi",
+    "sum_rows": "ippipi",
+    "multiply": "ipppppiipi",
+    "entry_products": "ippppiipi",
+    "drop": "ipiirpi",
+    "all_finite": "ip",
+    "adam_step": "ipppprrrrrri",
+}
+
+
+def available() -> bool:
+    """Is there a library that can be called?"""
+    return _library() is not None
+
+
+def why_not() -> str:
+    """Why there is none, and what to do."""
+    return "this installation has none that fits; with a C++ compiler at hand, install the package again"
+
+
+def instructions() -> str:
+    """The instruction set in use."""
+    library = _library()
+    assert library is not None
+    name: bytes = library.confgcn_instructions()
+    return name.decode()
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    here = Path(__file__).parent
+    for path in (here / f"_compiled{suffix}" for suffix in EXTENSION_SUFFIXES):
+        if path.is_file():
+            return _opened(path)
+    return None
+
+
+def _opened(path: Path) -> ctypes.CDLL | None:
+    try:
+        library = ctypes.CDLL(str(path))
+        if library.confgcn_interface() != INTERFACE:
+            return None
+        library.confgcn_instructions.restype = ctypes.c_char_p
+    except (OSError, AttributeError):  # built for another machine, or not ours
+        return None
+    return library
+
+
+@cache
+def _function(name: str, dtype: torch.dtype) -> Any:
+    if dtype not in _TYPES:
+        raise TypeError(f"numbers must be float32 or float64, got {dtype}")
+    function = getattr(_library(), f"confgcn_{name}_{_TYPES[dtype]}")
+    function.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
+    function.restype = ctypes.c_int64 if name == "all_finite" else None
+    return function
+
+
+def edge_distance(structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
+    mu, precision, classes = _pair(structure, mu, precision)
+    out = mu.new_empty(structure.num_entries)
+    numbers = (mu.data_ptr(), precision.data_ptr(), classes, out.data_ptr(), torch.get_num_threads())
+    _function("distance", mu.dtype)(*_places(structure), _address(structure.mirror), *numbers)
+    return out
+
+
+def edge_distance_gradient(
+    structure: SparseStructure, mu: Tensor, precision: Tensor, gradient: Tensor
+) -> tuple[Tensor, Tensor]:
+    mu, precision, classes = _pair(structure, mu, precision)
+    to_mu, to_precision = torch.zeros_like(mu), torch.zeros_like(precision)
+    inputs, outputs = (mu.data_ptr(), precision.data_ptr(), classes), (to_mu.data_ptr(), to_precision.data_ptr())
+    ends = [(structure, _of_entries(structure, gradient))]
+    if structure.mirror is None:  # then a node's edges as target and as source are not the same ones
+        transposed, order = structure.transposed
+        ends.append((transposed, gradient[order]))
+    for edges, of_edges in ends:
+        places = (*_places(edges), _address(structure.mirror))
+        _function("distance_gradient", mu.dtype)(
+            *places, *inputs, of_edges.data_ptr(), *outputs, torch.get_num_threads()
+        )
+    return to_mu, to_precision
+
+
+def softmax(structure: SparseStructure, scores: Tensor) -> Tensor:
+    return _softmax(structure.indptr, _of_entries(structure, scores))
+
+
+def softmax_gradient(structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor:
+    return _softmax_gradient(structure.indptr, _of_entries(structure, weights), gradient)
+
+
+def dense_softmax(scores: Tensor) -> Tensor:
+    return _softmax(_starts(*scores.shape), scores.reshape(-1)).view(scores.shape)
+
+
+def dense_softmax_gradient(weights: Tensor, gradient: Tensor) -> Tensor:
+    return _softmax_gradient(_starts(*weights.shape), weights.view(-1), gradient.reshape(-1)).view(weights.shape)
+
+
+@lru_cache(maxsize=4)
+def _starts(rows: int, columns: int) -> Tensor:
+    """A dense matrix as rows of so many entries: where each begins."""
+    return torch.arange(rows + 1) * columns
+
+
+def _softmax(indptr: Tensor, scores: Tensor) -> Tensor:
+    weights = torch.empty_like(scores)
+    _function("softmax", scores.dtype)(
+        indptr.size(0) - 1,
+        indptr.data_ptr(),
+        scores.data_ptr(),
+        _heads(scores),
+        weights.data_ptr(),
+        torch.get_num_threads(),
+    )
+    return weights
+
+
+def _softmax_gradient(indptr: Tensor, weights: Tensor, gradient: Tensor) -> Tensor:
+    gradient = gradient.contiguous()
+    _require_alike("weights and gradient", weights, gradient)
+    to_scores = torch.empty_like(weights)
+    _function("softmax_gradient", weights.dtype)(
+        indptr.size(0) - 1,
+        indptr.data_ptr(),
+        weights.data_ptr(),
+        gradient.data_ptr(),
+        _heads(weights),
+        to_scores.data_ptr(),
+        torch.get_num_threads(),
+    )
+    return to_scores
+
+
+def sum_rows(structure: SparseStructure, values: Tensor) -> Tensor:
+    values = _of_entries(structure, values)
+    rows, indptr, _ = _places(structure)
+    sums = values.new_empty(rows, *values.shape[1:])
+    _function("sum_rows", values.dtype)(
+        rows, indptr, values.data_ptr(), _heads(values), sums.data_ptr(), torch.get_num_threads()
+    )
+    return sums
+
+
+def multiply(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+    return _multiply(structure, None, _of_entries(structure, values), dense)
+
+
+def multiply_transposed(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+    transposed, order = structure.transposed
+    return _multiply(transposed, order, _of_entries(structure, values), dense)
+
+
+def _multiply(structure: SparseStructure, order: Tensor | None, values: Tensor, dense: Tensor) -> Tensor:
+    dense, heads = dense.contiguous(), _heads(values)
+    rows, columns = structure.shape
+    if dense.size(0) != columns or values.dim() != dense.dim() - 1 or values.dtype != dense.dtype:
+        raise ValueError(f"expected {columns} rows for values {_kind(values)}, got {_kind(dense)}")
+    if heads > 1 and dense.size(1) != heads:
+        raise ValueError(f"expected {heads} heads, got {_kind(dense)}")
+    out = dense.new_empty((rows, *dense.shape[1:]))
+    _function("multiply", values.dtype)(
+        *_places(structure),
+        _address(order),
+        values.data_ptr(),
+        dense.data_ptr(),
+        heads,
+        dense.size(-1),
+        out.data_ptr(),
+        torch.get_num_threads(),
+    )
+    return out
+
+
+def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor:
+    left, right = left.contiguous(), right.contiguous()
+    if (left.size(0), right.size(0)) != structure.shape or left.shape[1:] != right.shape[1:]:
+        raise ValueError(f"expected factors of {structure.shape} rows, got {_kind(left)} and {_kind(right)}")
+    out = left.new_empty((structure.num_entries, *left.shape[1:-1]))
+    _function("entry_products", left.dtype)(
+        *_places(structure),
+        left.data_ptr(),
+        right.data_ptr(),
+        _heads(out),
+        left.size(-1),
+        out.data_ptr(),
+        torch.get_num_threads(),
+    )
+    return out
+
+
+def drop(values: Tensor, seed: int, threshold: int, scale: float) -> Tensor:
+    values = values.contiguous()
+    out = torch.empty_like(values)
+    _function("drop", values.dtype)(
+        values.numel(), values.data_ptr(), seed, threshold, scale, out.data_ptr(), torch.get_num_threads()
+    )
+    return out
+
+
+def all_finite(values: Tensor) -> bool:
+    values = values.contiguous()
+    return bool(_function("all_finite", values.dtype)(values.numel(), values.data_ptr()))
+
+
+def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]) -> None:
+    gradient = gradient.contiguous()
+    _require_alike("weight and gradient", weight, gradient)
+    if not weight.is_contiguous():
+        raise ValueError("the weights must lie in one piece")
+    buffers = (weight.data_ptr(), gradient.data_ptr(), mean.data_ptr(), square.data_ptr())
+    _function("adam_step", weight.dtype)(weight.numel(), *buffers, *numbers, torch.get_num_threads())
+
+
+_PLACES: WeakKeyDictionary[SparseStructure, tuple[int, int, int]] = WeakKeyDictionary()
+
+
+def _places(structure: SparseStructure) -> tuple[int, int, int]:
+    """Number of rows, and where indptr and indices lie."""
+    places = _PLACES.get(structure)
+    if places is None:
+        places = (structure.shape[0], structure.indptr.data_ptr(), structure.indices.data_ptr())
+        _PLACES[structure] = places
+    return places
+
+
+def _address(values: Tensor | None) -> int | None:
+    return None if values is None else values.data_ptr()
+
+
+def _heads(of_entries: Tensor) -> int:
+    return 1 if of_entries.dim() == 1 else of_entries.size(1)
+
+
+def _of_entries(structure: SparseStructure, values: Tensor) -> Tensor:
+    if values.size(0) != structure.num_entries or values.dim() > 2:
+        raise ValueError(f"expected a value for each of {structure.num_entries} entries, got {_kind(values)}")
+    return values.contiguous()
+
+
+def _pair(structure: SparseStructure, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor, int]:
+    _require_alike("mu and precision", mu, precision)
+    rows, classes = mu.shape
+    if structure.shape != (rows, rows):
+        raise ValueError(f"expected mu of an adjacency {structure.shape}, got {_kind(mu)}")
+    return mu.contiguous(), precision.contiguous(), classes
+
+
+def _require_alike(what: str, one: Tensor, other: Tensor) -> None:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        raise ValueError(f"{what} must be of one kind, got {_kind(one)} and {_kind(other)}")
+
+
+def _kind(values: Tensor) -> str:
+    return f"{tuple(values.shape)} of {values.dtype}"

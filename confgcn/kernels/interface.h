@@ -1,0 +1,75 @@
+// The C interface for one type of number. kernels.cpp includes this file with Real and NAME(function) defined.
+
+void NAME(distance)(int64_t rows, const int64_t* indptr, const int64_t* indices, const int64_t* mirror, const Real* mu,
+                    const Real* precision, int64_t classes, Real* out, int64_t threads) {
+  const Distance<Real> a{indptr, indices, mirror, mu, precision, classes};
+  over_rows(indptr, rows, classes, threads, [&](int64_t first, int64_t last) {
+    CALL(distance<Real>, first, last, a, out);
+  });
+}
+
+void NAME(distance_gradient)(int64_t rows, const int64_t* indptr, const int64_t* indices, const int64_t* mirror,
+                             const Real* mu, const Real* precision, int64_t classes, const Real* gradient, Real* to_mu,
+                             Real* to_precision, int64_t threads) {
+  const Distance<Real> a{indptr, indices, mirror, mu, precision, classes};
+  over_rows(indptr, rows, 2 * classes, threads, [&](int64_t first, int64_t last) {
+    CALL(distance_gradient<Real>, first, last, a, gradient, to_mu, to_precision);
+  });
+}
+
+void NAME(softmax)(int64_t rows, const int64_t* indptr, const Real* scores, int64_t heads, Real* weights,
+                   int64_t threads) {
+  over_rows(indptr, rows, 8 * heads, threads, [&](int64_t first, int64_t last) {
+    CALL(softmax<Real>, first, last, indptr, scores, heads, weights);
+  });
+}
+
+void NAME(softmax_gradient)(int64_t rows, const int64_t* indptr, const Real* weights, const Real* gradient,
+                            int64_t heads, Real* to_scores, int64_t threads) {
+  over_rows(indptr, rows, 2 * heads, threads, [&](int64_t first, int64_t last) {
+    CALL(softmax_gradient<Real>, first, last, indptr, weights, gradient, heads, to_scores);
+  });
+}
+
+void NAME(sum_rows)(int64_t rows, const int64_t* indptr, const Real* values, int64_t heads, Real* sums,
+                    int64_t threads) {
+  over_rows(indptr, rows, heads, threads, [&](int64_t first, int64_t last) {
+    CALL(sum_rows<Real>, first, last, indptr, values, heads, sums);
+  });
+}
+
+void NAME(multiply)(int64_t rows, const int64_t* indptr, const int64_t* indices, const int64_t* order,
+                    const Real* values, const Real* dense, int64_t heads, int64_t width, Real* out, int64_t threads) {
+  const Product<Real> a{indptr, indices, order, values, dense, heads, width};
+  over_rows(indptr, rows, heads * width, threads, [&](int64_t first, int64_t last) {
+    CALL(multiply<Real>, first, last, a, out);
+  });
+}
+
+void NAME(entry_products)(int64_t rows, const int64_t* indptr, const int64_t* indices, const Real* left,
+                          const Real* right, int64_t heads, int64_t width, Real* out, int64_t threads) {
+  const Product<Real> a{indptr, indices, nullptr, nullptr, right, heads, width};
+  over_rows(indptr, rows, heads * width, threads, [&](int64_t first, int64_t last) {
+    CALL(entry_products<Real>, first, last, a, left, out);
+  });
+}
+
+void NAME(drop)(int64_t count, const Real* values, int64_t seed, int64_t threshold, double scale, Real* out,
+                int64_t threads) {
+  over_rows(nullptr, (count + 3) / 4, 4, threads, [&](int64_t first, int64_t last) {
+    CALL(drop<Real>, first, last, count, values, static_cast<uint64_t>(seed), static_cast<uint32_t>(threshold),
+         static_cast<Real>(scale), out);
+  });
+}
+
+int64_t NAME(all_finite)(int64_t count, const Real* values) { return CALL(all_finite<Real>, values, count); }
+
+void NAME(adam_step)(int64_t count, Real* weights, const Real* gradient, Real* means, Real* squares, double mean_decay,
+                     double square_decay, double rate, double root, double epsilon, double weight_decay,
+                     int64_t threads) {
+  const Adam<Real> a{static_cast<Real>(mean_decay), static_cast<Real>(square_decay), static_cast<Real>(rate),
+                     static_cast<Real>(root),       static_cast<Real>(epsilon),      static_cast<Real>(weight_decay)};
+  over_rows(nullptr, count, 4, threads, [&](int64_t first, int64_t last) {
+    CALL(adam_step<Real>, first, last, weights, gradient, means, squares, a);
+  });
+}

@@ -1,0 +1,111 @@
+// Compiled kernels over compressed sparse rows, bound to plain buffers: no header of Python or torch is needed, so one
+// build serves every version of both. The Python side (compiled.py) checks every shape before it comes here.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+template <typename T>
+struct Distance {
+  const int64_t *indptr, *indices, *mirror;
+  const T *mu, *precision;
+  int64_t classes;
+};
+
+template <typename T>
+struct Product {
+  const int64_t *indptr, *indices, *order;
+  const T *values, *dense;
+  int64_t heads, width;
+};
+
+template <typename T>
+struct Adam {
+  T mean_decay, square_decay, rate, root, epsilon, weight_decay;
+};
+
+namespace baseline {
+#include "loops.h"
+}
+
+// Chosen when the library is used, not when it is built: what is built on one machine runs on another.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define CONFGCN_VECTORS 1
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+namespace vectors {
+#include "loops.h"
+}
+#pragma GCC pop_options
+#endif
+
+namespace {
+
+bool has_vectors() {
+#ifdef CONFGCN_VECTORS
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return has;
+#else
+  return false;
+#endif
+}
+
+#ifdef CONFGCN_VECTORS
+#define CALL(loop, ...) (has_vectors() ? vectors::loop(__VA_ARGS__) : baseline::loop(__VA_ARGS__))
+#else
+#define CALL(loop, ...) baseline::loop(__VA_ARGS__)
+#endif
+
+// Starting a thread takes about as long as this many multiplications.
+constexpr int64_t kWorkPerThread = 200000;
+
+// The row at which the p-th of so many shares of the entries begins.
+int64_t share_begin(const int64_t* indptr, int64_t rows, int64_t share, int64_t shares) {
+  if (!indptr) return rows / shares * share + std::min(share, rows % shares);
+  const int64_t entry = indptr[rows] / shares * share;
+  return share == shares ? rows : std::lower_bound(indptr, indptr + rows, entry) - indptr;
+}
+
+// Runs body(first, last) over all rows, shared out by entries (by rows without an indptr) where that pays.
+template <typename Body>
+void over_rows(const int64_t* indptr, int64_t rows, int64_t work_per_entry, int64_t threads, Body body) {
+  const int64_t work = (indptr ? indptr[rows] + rows : rows) * work_per_entry;
+  const int64_t shares = std::max<int64_t>(1, std::min(threads, work / kWorkPerThread));
+  const auto run = [&](int64_t share) {
+    body(share_begin(indptr, rows, share, shares), share_begin(indptr, rows, share + 1, shares));
+  };
+  std::vector<std::thread> helpers;
+  int64_t begun = 1;
+  try {
+    helpers.reserve(shares - 1);
+    for (; begun < shares; ++begun) helpers.emplace_back(run, begun);
+  } catch (const std::exception&) {  // no thread to be had: the work is done here
+  }
+  run(0);
+  for (; begun < shares; ++begun) run(begun);
+  for (auto& helper : helpers) helper.join();
+}
+
+}  // namespace
+
+extern "C" {
+
+#define Real float
+#define NAME(function) confgcn_##function##_float32
+#include "interface.h"
+#undef Real
+#undef NAME
+
+#define Real double
+#define NAME(function) confgcn_##function##_float64
+#include "interface.h"
+
+int64_t confgcn_interface() { return 1; }
+const char* confgcn_instructions() { return has_vectors() ? "avx2" : "baseline"; }
+}

@@ -1,0 +1,54 @@
+"""Operators on the rows of a dense (N, C)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from confgcn import kernels
+from confgcn.ops.function import HandDerived
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """softmax of every row, (N, C)."""
+    probabilities: Tensor = _Softmax.of(scores)
+    return probabilities
+
+
+def rows_at(values: Tensor, nodes: Tensor) -> Tensor:
+    """The rows of these nodes, none of them named twice, (N, C) -> (n, C)."""
+    rows: Tensor = _RowsAt.of(values, nodes)
+    return rows
+
+
+class _Softmax(HandDerived):
+    """p = softmax(s); dL/ds_c = p_c (g_c - sum_d p_d g_d)."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor) -> Tensor:
+        probabilities = kernels.active().dense_softmax(scores)
+        ctx.save_for_backward(probabilities)
+        return probabilities
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        HandDerived.refuse_second_derivative()
+        (probabilities,) = ctx.saved_tensors
+        return kernels.active().dense_softmax_gradient(probabilities, gradient)
+
+
+class _RowsAt(HandDerived):
+    """values[nodes]; since no node is named twice, its gradient is put in place and nothing is added up."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, nodes: Tensor) -> Tensor:
+        ctx.shape = values.shape
+        ctx.save_for_backward(nodes)
+        return values.index_select(0, nodes)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        HandDerived.refuse_second_derivative()
+        (nodes,) = ctx.saved_tensors
+        return gradient.new_zeros(ctx.shape).index_copy_(0, nodes, gradient), None

@@ -1,0 +1,84 @@
+"""What a prediction of some nodes depends on: the work that need not be done is not in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from confgcn.sparse import SparseMatrix, SparseStructure
+
+# Where a layer reads nearly every node it takes all: a copy of nearly all edges saves no time and costs their memory.
+NEARLY_ALL = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Hop:
+    """The edges that one layer reads.
+
+    ``structure`` (targets, sources) is a part of the adjacency, numbered anew; ``edges`` says which of the field's
+    edges its own are, None: all.
+    """
+
+    structure: SparseStructure
+    edges: Tensor | None
+
+    def pick(self, of_field: Tensor) -> Tensor:
+        """What belongs to these edges, of a quantity of the field's edges."""
+        return of_field if self.edges is None else of_field.index_select(0, self.edges)
+
+
+@dataclass(frozen=True, eq=False)
+class ReceptiveField:
+    """The rows of the features, and layer by layer the edges, that the prediction of ``nodes`` depends on.
+
+    ``nodes`` None means all, ``edges`` None all edges of the adjacency. The last hop's targets are the nodes, the
+    first hop's sources the rows of ``features``. Every node is its own neighbour, so the first hop holds all edges.
+    """
+
+    nodes: Tensor | None
+    edges: Tensor | None
+    features: Tensor | SparseMatrix
+    hops: tuple[Hop, ...]
+
+    @classmethod
+    def find(
+        cls, adjacency: SparseStructure, features: Tensor | SparseMatrix, nodes: Tensor | None, *, depth: int
+    ) -> ReceptiveField:
+        """Walk back from the nodes, one hop for every layer."""
+        hops: list[Hop] = []
+        targets = nodes
+        for _ in range(depth):
+            hop, targets = _hop_into(adjacency, targets)
+            hops.insert(0, hop)
+        edges = hops[0].edges
+        numbered = (Hop(hop.structure, _places_among(edges, hop.edges)) for hop in hops)
+        return cls(nodes, edges, _rows_of(features, targets), tuple(numbered))
+
+    def pick(self, of_edges: Tensor) -> Tensor:
+        """What belongs to the field's edges, of a quantity of all edges."""
+        return of_edges if self.edges is None else of_edges.index_select(0, self.edges)
+
+
+def _hop_into(adjacency: SparseStructure, targets: Tensor | None) -> tuple[Hop, Tensor | None]:
+    """The edges into the targets, and their sources: sorted, None for all."""
+    if targets is None:
+        return Hop(adjacency, None), None
+    structure, edges = adjacency.at_rows(targets)
+    sources = structure.indices.unique()
+    if len(sources) > NEARLY_ALL * adjacency.shape[1]:
+        return Hop(structure, edges), None
+    return Hop(structure.at_columns(sources), edges), sources
+
+
+def _places_among(of_field: Tensor | None, edges: Tensor | None) -> Tensor | None:
+    if of_field is None or edges is None:
+        return edges
+    return None if edges is of_field else torch.searchsorted(of_field, edges)
+
+
+def _rows_of(features: Tensor | SparseMatrix, nodes: Tensor | None) -> Tensor | SparseMatrix:
+    if nodes is None:
+        return features
+    return features.at_rows(nodes) if isinstance(features, SparseMatrix) else features.index_select(0, nodes)

@@ -72,9 +72,14 @@ class LossTerm:
 
     def value(self) -> Tensor:
         """The term as it enters the objective."""
-        statistic = self.sum if self.count is None else self.sum / self.count
-        finished = statistic if self.finish is None else self.finish(statistic)
-        return finished if self.weight == 1.0 else self.weight * finished
+        unscaled, scale = self.unscaled()
+        return scale * unscaled
+
+    def unscaled(self) -> tuple[Tensor, float]:
+        """The term without its constant factor, and that factor."""
+        if self.finish is None:
+            return self.sum, self.weight / (self.count or 1)
+        return self.finish(self.sum if self.count is None else self.sum / self.count), self.weight
 
 
 class AbstractMethod(nn.Module, ABC):

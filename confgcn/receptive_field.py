@@ -10,7 +10,7 @@ from torch import Tensor
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 # Where a layer reads nearly every node it takes all: a copy of nearly all edges saves no time and costs their memory.
-NEARLY_ALL = 0.75
+NEARLY_ALL = 0.7
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,8 @@ class SparseStructure:
         order = torch.argsort(self.indices, stable=True)
         counts = torch.bincount(self.indices, minlength=self.shape[1])
         indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        structure = SparseStructure(indptr, self.rows[order], (self.shape[1], self.shape[0]))
+        rows = torch.searchsorted(self.indptr, order, right=True).sub_(1)  # self.rows[order], which need not be kept
+        structure = SparseStructure(indptr, rows, (self.shape[1], self.shape[0]))
         return (self if structure.equals(self) else structure), order
 
     @cached_property

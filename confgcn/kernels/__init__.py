@@ -46,7 +46,7 @@ class Kernels(Protocol):
 
     def entry_products(self, structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor: ...
 
-    def drop(self, values: Tensor, seed: int, threshold: int, scale: float) -> Tensor: ...
+    def drop(self, values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor: ...
 
     def adam_step(
         self, weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]
@@ -71,11 +71,18 @@ def active_name() -> Name:
     return "pure" if active() is pure else "compiled"
 
 
+def use(name: Name) -> None:
+    """From now on these kernels are used."""
+    global _chosen
+    _chosen = _named(name)
+
+
 @contextmanager
 def using(name: Name) -> Iterator[None]:
     """Within, these kernels are used."""
     global _chosen
-    before, _chosen = _chosen, _named(name)
+    before = _chosen
+    use(name)
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,12 @@ _ARGUMENTS = {
     "distance_gradient": "ipppppipppi",
     "softmax": "ippipi",
     "softmax_gradient": "ipppipi",
+    "dense_softmax": "iippi",
+    "dense_softmax_gradient": "iipppi",
     "sum_rows": "ippipi",
     "multiply": "ipppppiipi",
     "entry_products": "ippppiipi",
-    "drop": "ipiirpi",
+    "drop": "ipiiirpi",
     "all_finite": "ip",
     "adam_step": "ipppprrrrrri",
 }
@@ -113,53 +115,39 @@ def edge_distance_gradient(
 
 
 def softmax(structure: SparseStructure, scores: Tensor) -> Tensor:
-    return _softmax(structure.indptr, _of_entries(structure, scores))
-
-
-def softmax_gradient(structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor:
-    return _softmax_gradient(structure.indptr, _of_entries(structure, weights), gradient)
-
-
-def dense_softmax(scores: Tensor) -> Tensor:
-    return _softmax(_starts(*scores.shape), scores.reshape(-1)).view(scores.shape)
-
-
-def dense_softmax_gradient(weights: Tensor, gradient: Tensor) -> Tensor:
-    return _softmax_gradient(_starts(*weights.shape), weights.view(-1), gradient.reshape(-1)).view(weights.shape)
-
-
-@lru_cache(maxsize=4)
-def _starts(rows: int, columns: int) -> Tensor:
-    """A dense matrix as rows of so many entries: where each begins."""
-    return torch.arange(rows + 1) * columns
-
-
-def _softmax(indptr: Tensor, scores: Tensor) -> Tensor:
+    scores = _of_entries(structure, scores)
+    rows, indptr, _ = _places(structure)
     weights = torch.empty_like(scores)
     _function("softmax", scores.dtype)(
-        indptr.size(0) - 1,
-        indptr.data_ptr(),
-        scores.data_ptr(),
-        _heads(scores),
-        weights.data_ptr(),
-        torch.get_num_threads(),
+        rows, indptr, scores.data_ptr(), _heads(scores), weights.data_ptr(), torch.get_num_threads()
     )
     return weights
 
 
-def _softmax_gradient(indptr: Tensor, weights: Tensor, gradient: Tensor) -> Tensor:
-    gradient = gradient.contiguous()
+def softmax_gradient(structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor:
+    weights, gradient = _of_entries(structure, weights), gradient.contiguous()
+    _require_alike("weights and gradient", weights, gradient)
+    rows, indptr, _ = _places(structure)
+    to_scores = torch.empty_like(weights)
+    buffers = (weights.data_ptr(), gradient.data_ptr(), _heads(weights), to_scores.data_ptr())
+    _function("softmax_gradient", weights.dtype)(rows, indptr, *buffers, torch.get_num_threads())
+    return to_scores
+
+
+def dense_softmax(scores: Tensor) -> Tensor:
+    scores = scores.contiguous()
+    weights = torch.empty_like(scores)
+    buffers = (scores.data_ptr(), weights.data_ptr())
+    _function("dense_softmax", scores.dtype)(*scores.shape, *buffers, torch.get_num_threads())
+    return weights
+
+
+def dense_softmax_gradient(weights: Tensor, gradient: Tensor) -> Tensor:
+    weights, gradient = weights.contiguous(), gradient.contiguous()
     _require_alike("weights and gradient", weights, gradient)
     to_scores = torch.empty_like(weights)
-    _function("softmax_gradient", weights.dtype)(
-        indptr.size(0) - 1,
-        indptr.data_ptr(),
-        weights.data_ptr(),
-        gradient.data_ptr(),
-        _heads(weights),
-        to_scores.data_ptr(),
-        torch.get_num_threads(),
-    )
+    buffers = (weights.data_ptr(), gradient.data_ptr(), to_scores.data_ptr())
+    _function("dense_softmax_gradient", weights.dtype)(*weights.shape, *buffers, torch.get_num_threads())
     return to_scores
 
 
@@ -220,11 +208,12 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
     return out
 
 
-def drop(values: Tensor, seed: int, threshold: int, scale: float) -> Tensor:
+def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
     values = values.contiguous()
     out = torch.empty_like(values)
+    numbers = (seed, start, threshold, scale)
     _function("drop", values.dtype)(
-        values.numel(), values.data_ptr(), seed, threshold, scale, out.data_ptr(), torch.get_num_threads()
+        values.numel(), values.data_ptr(), *numbers, out.data_ptr(), torch.get_num_threads()
     )
     return out
 

@@ -2,7 +2,7 @@
 
 void NAME(distance)(int64_t rows, const int64_t* indptr, const int64_t* indices, const int64_t* mirror, const Real* mu,
                     const Real* precision, int64_t classes, Real* out, int64_t threads) {
-  const Distance<Real> a{indptr, indices, mirror, mu, precision, classes};
+  const Distance<Real> a{rows, indptr, indices, mirror, mu, precision, classes};
   over_rows(indptr, rows, classes, threads, [&](int64_t first, int64_t last) {
     CALL(distance<Real>, first, last, a, out);
   });
@@ -11,7 +11,7 @@ void NAME(distance)(int64_t rows, const int64_t* indptr, const int64_t* indices,
 void NAME(distance_gradient)(int64_t rows, const int64_t* indptr, const int64_t* indices, const int64_t* mirror,
                              const Real* mu, const Real* precision, int64_t classes, const Real* gradient, Real* to_mu,
                              Real* to_precision, int64_t threads) {
-  const Distance<Real> a{indptr, indices, mirror, mu, precision, classes};
+  const Distance<Real> a{rows, indptr, indices, mirror, mu, precision, classes};
   over_rows(indptr, rows, 2 * classes, threads, [&](int64_t first, int64_t last) {
     CALL(distance_gradient<Real>, first, last, a, gradient, to_mu, to_precision);
   });
@@ -28,6 +28,19 @@ void NAME(softmax_gradient)(int64_t rows, const int64_t* indptr, const Real* wei
                             int64_t heads, Real* to_scores, int64_t threads) {
   over_rows(indptr, rows, 2 * heads, threads, [&](int64_t first, int64_t last) {
     CALL(softmax_gradient<Real>, first, last, indptr, weights, gradient, heads, to_scores);
+  });
+}
+
+void NAME(dense_softmax)(int64_t rows, int64_t columns, const Real* scores, Real* weights, int64_t threads) {
+  over_rows(nullptr, rows, 8 * columns, threads, [&](int64_t first, int64_t last) {
+    CALL(dense_softmax<Real>, first, last, columns, scores, weights);
+  });
+}
+
+void NAME(dense_softmax_gradient)(int64_t rows, int64_t columns, const Real* weights, const Real* gradient,
+                                  Real* to_scores, int64_t threads) {
+  over_rows(nullptr, rows, 2 * columns, threads, [&](int64_t first, int64_t last) {
+    CALL(dense_softmax_gradient<Real>, first, last, columns, weights, gradient, to_scores);
   });
 }
 
@@ -54,11 +67,11 @@ void NAME(entry_products)(int64_t rows, const int64_t* indptr, const int64_t* in
   });
 }
 
-void NAME(drop)(int64_t count, const Real* values, int64_t seed, int64_t threshold, double scale, Real* out,
-                int64_t threads) {
+void NAME(drop)(int64_t count, const Real* values, int64_t seed, int64_t start, int64_t threshold, double scale,
+                Real* out, int64_t threads) {
   over_rows(nullptr, (count + 3) / 4, 4, threads, [&](int64_t first, int64_t last) {
-    CALL(drop<Real>, first, last, count, values, static_cast<uint64_t>(seed), static_cast<uint32_t>(threshold),
-         static_cast<Real>(scale), out);
+    CALL(drop<Real>, first, last, count, values, static_cast<uint64_t>(seed), start,
+         static_cast<uint32_t>(threshold), static_cast<Real>(scale), out);
   });
 }
 

@@ -13,6 +13,7 @@
 
 template <typename T>
 struct Distance {
+  int64_t rows;
   const int64_t *indptr, *indices, *mirror;
   const T *mu, *precision;
   int64_t classes;

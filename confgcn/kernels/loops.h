@@ -24,6 +24,18 @@ inline void with_width(int64_t width, Body body) {
   }
 }
 
+// Asks for the scores of the source of an entry some way ahead, which lie anywhere in memory; narrow ones come in time.
+template <typename T>
+inline void prefetch(const Distance<T>& a, int64_t entry) {
+  constexpr int64_t ahead = 4, line = 64 / sizeof(T);
+  if (a.classes <= line) return;
+  const int64_t u = a.indices[std::min(entry + ahead, a.indptr[a.rows] - 1)];
+  for (int64_t c = 0; c < a.classes; c += line) {
+    __builtin_prefetch(a.mu + u * a.classes + c);
+    __builtin_prefetch(a.precision + u * a.classes + c);
+  }
+}
+
 // out[e] = sum_c (mu_u - mu_v)^2 (precision_u + precision_v). With a mirror (the position of the same edge the other
 // way round) every pair of nodes is visited once.
 template <typename T>
@@ -35,6 +47,7 @@ void distance(int64_t first, int64_t last, const Distance<T>& a, T* out) {
       for (int64_t e = a.indptr[v]; e < a.indptr[v + 1]; ++e) {
         const int64_t u = a.indices[e];
         if (a.mirror && u > v) break;  // columns are sorted: the rest is written from the other side
+        prefetch(a, e);
         const T* mu_u = a.mu + u * classes;
         const T* precision_u = a.precision + u * classes;
         T sum = 0;
@@ -51,8 +64,8 @@ void distance(int64_t first, int64_t last, const Distance<T>& a, T* out) {
 }
 
 // The distance is the same from both ends, so its derivative is the same sum for a node as target and as source:
-// to_mu_v = -2 sum_e g_e (mu_u - mu_v)(precision_u + precision_v), to_precision_v = sum_e g_e (mu_u - mu_v)^2.
-// With a mirror g_e counts both directions of the edge; without, this adds to what is there.
+// to_mu_v += -2 sum_e g_e (mu_u - mu_v)(precision_u + precision_v), to_precision_v += sum_e g_e (mu_u - mu_v)^2.
+// With a mirror g_e counts both directions of the edge.
 template <typename T>
 void distance_gradient(int64_t first, int64_t last, const Distance<T>& a, const T* gradient, T* to_mu,
                        T* to_precision) {
@@ -60,11 +73,12 @@ void distance_gradient(int64_t first, int64_t last, const Distance<T>& a, const 
     for (int64_t v = first; v < last; ++v) {
       const T* mu_v = a.mu + v * classes;
       const T* precision_v = a.precision + v * classes;
-      T* to_mu_v = to_mu + v * classes;
-      T* to_precision_v = to_precision + v * classes;
+      T* __restrict__ to_mu_v = to_mu + v * classes;
+      T* __restrict__ to_precision_v = to_precision + v * classes;
       for (int64_t e = a.indptr[v]; e < a.indptr[v + 1]; ++e) {
         const int64_t u = a.indices[e];
         const T g = a.mirror ? gradient[e] + gradient[a.mirror[e]] : gradient[e];
+        prefetch(a, e);
         const T* mu_u = a.mu + u * classes;
         const T* precision_u = a.precision + u * classes;
 #pragma omp simd
@@ -137,6 +151,43 @@ void softmax_gradient(int64_t first, int64_t last, const int64_t* indptr, const 
   }
 }
 
+// The same two for the rows of a dense matrix, whose width may be known.
+template <typename T>
+void dense_softmax(int64_t first, int64_t last, int64_t columns, const T* scores, T* weights) {
+  with_width(columns, [&](auto width) {
+    for (int64_t v = first; v < last; ++v) {
+      const T* row = scores + v * width;
+      T highest = row[0];
+      for (int64_t c = 1; c < width; ++c) highest = std::max(highest, row[c]);
+      for (int64_t c = 0; c < width; ++c) weights[v * width + c] = row[c] - highest;
+    }
+#pragma omp simd
+    for (int64_t i = first * width; i < last * width; ++i) weights[i] = exponential(weights[i]);
+    for (int64_t v = first; v < last; ++v) {
+      T* row = weights + v * width;
+      T sum = 0;
+      for (int64_t c = 0; c < width; ++c) sum += row[c];
+      const T scale = 1 / sum;
+      for (int64_t c = 0; c < width; ++c) row[c] *= scale;
+    }
+  });
+}
+
+template <typename T>
+void dense_softmax_gradient(int64_t first, int64_t last, int64_t columns, const T* weights, const T* gradient,
+                            T* to_scores) {
+  with_width(columns, [&](auto width) {
+    for (int64_t v = first; v < last; ++v) {
+      const int64_t start = v * width;
+      T mean = 0;
+#pragma omp simd reduction(+ : mean)
+      for (int64_t c = 0; c < width; ++c) mean += weights[start + c] * gradient[start + c];
+#pragma omp simd
+      for (int64_t c = 0; c < width; ++c) to_scores[start + c] = weights[start + c] * (gradient[start + c] - mean);
+    }
+  });
+}
+
 template <typename T>
 void sum_rows(int64_t first, int64_t last, const int64_t* indptr, const T* values, int64_t heads, T* sums) {
   for (int64_t v = first; v < last; ++v) {
@@ -148,45 +199,44 @@ void sum_rows(int64_t first, int64_t last, const int64_t* indptr, const T* value
   }
 }
 
-// The product's row, head and columns from here on: sum_e value_e dense_j(e). A known width is summed up in registers.
-template <typename T, typename Width>
-inline void row_sum(const Product<T>& a, int64_t row, int64_t head, int64_t column, Width width, T* __restrict__ out) {
-  const int64_t stride = a.heads * a.width;
-  const T* dense = a.dense + head * a.width + column;
-  const auto add_up = [&](T* sum) {
-    for (int64_t w = 0; w < width; ++w) sum[w] = 0;
-    for (int64_t e = a.indptr[row]; e < a.indptr[row + 1]; ++e) {
-      const T value = a.values[(a.order ? a.order[e] : e) * a.heads + head];
-      const T* other = dense + a.indices[e] * stride;
-#pragma omp simd
-      for (int64_t w = 0; w < width; ++w) sum[w] += value * other[w];
-    }
-  };
-  T* place = out + row * stride + head * a.width + column;
-  if constexpr (std::is_same_v<Width, int64_t>) {
-    add_up(place);
-  } else {
-    T sum[Width::value];
-    add_up(sum);
-    for (int64_t w = 0; w < width; ++w) place[w] = sum[w];
-  }
-}
+constexpr int64_t kSlice = 16;  // columns
 
-// The product with dense, head by head, sixteen columns at a time. With an order, entry e has the value at order[e].
-template <typename T>
-void multiply(int64_t first, int64_t last, const Product<T>& a, T* out) {
-  constexpr int64_t slice = 16;
-  if (a.width <= slice) {
-    with_width(a.width, [&](auto width) {
-      for (int64_t i = first; i < last; ++i)
-        for (int64_t h = 0; h < a.heads; ++h) row_sum(a, i, h, 0, width, out);
+// Calls body(row, column, width) for every row and every slice of its columns: narrow enough to sum up in registers.
+template <typename Body>
+inline void over_slices(int64_t first, int64_t last, int64_t columns, Body body) {
+  if (columns <= kSlice) {
+    with_width(columns, [&](auto width) {
+      for (int64_t row = first; row < last; ++row) body(row, 0, width);
     });
     return;
   }
-  for (int64_t i = first; i < last; ++i)
-    for (int64_t h = 0; h < a.heads; ++h)
-      for (int64_t column = 0; column < a.width; column += slice)
-        with_width(std::min(slice, a.width - column), [&](auto width) { row_sum(a, i, h, column, width, out); });
+  for (int64_t row = first; row < last; ++row)
+    for (int64_t column = 0; column < columns; column += kSlice)
+      with_width(std::min(kSlice, columns - column), [&](auto width) { body(row, column, width); });
+}
+
+// A row of the product, for one head and some of the columns: sum_e value_e dense_j(e), summed up in registers.
+template <typename T, typename Width>
+inline void row_sum(const Product<T>& a, int64_t row, int64_t head, int64_t column, Width width, T* out) {
+  constexpr int64_t slots = std::is_same_v<Width, int64_t> ? kSlice : Width{};
+  const int64_t stride = a.heads * a.width, shift = head * a.width + column;
+  T sum[slots] = {};
+  for (int64_t e = a.indptr[row]; e < a.indptr[row + 1]; ++e) {
+    const T value = a.values[(a.order ? a.order[e] : e) * a.heads + head];
+    const T* other = a.dense + a.indices[e] * stride + shift;
+#pragma omp simd
+    for (int64_t w = 0; w < width; ++w) sum[w] += value * other[w];
+  }
+  for (int64_t w = 0; w < width; ++w) out[row * stride + shift + w] = sum[w];
+}
+
+// The product with dense, head by head. With an order, entry e has the value at order[e].
+template <typename T>
+void multiply(int64_t first, int64_t last, const Product<T>& a, T* out) {
+  for (int64_t head = 0; head < a.heads; ++head)
+    over_slices(first, last, a.width, [&](int64_t row, int64_t column, auto width) {
+      row_sum(a, row, head, column, width, out);
+    });
 }
 
 // out_e = <left_i, right_j> on the stored entries only, head by head.
@@ -218,16 +268,16 @@ inline uint64_t split_mix(uint64_t seed, uint64_t i) {
 }
 
 // Four values share a random number. A value stays, times scale, where its sixteen bits are below the threshold.
-// Numbers are made a block at a time, which can be done on several at once.
+// Numbers are made a block at a time, which can be done on several at once. The values are those from start on.
 template <typename T>
-void drop(int64_t first, int64_t last, int64_t count, const T* values, uint64_t seed, uint32_t threshold, T scale,
-          T* out) {
+void drop(int64_t first, int64_t last, int64_t count, const T* values, uint64_t seed, int64_t start,
+          uint32_t threshold, T scale, T* out) {
   constexpr int64_t block = 64;
   uint64_t numbers[block];
   uint16_t bits[4 * block];
   for (int64_t group = first; group < last; group += block) {
 #pragma omp simd
-    for (int64_t i = 0; i < block; ++i) numbers[i] = split_mix(seed, group + i);
+    for (int64_t i = 0; i < block; ++i) numbers[i] = split_mix(seed, start / 4 + group + i);
     std::memcpy(bits, numbers, sizeof bits);
     const int64_t begin = 4 * group, size = std::min(4 * std::min(block, last - group), count - begin);
 #pragma omp simd

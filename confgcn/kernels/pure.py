@@ -85,8 +85,8 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
     return torch.stack([_sampled_product(structure, one, other) for one, other in heads], dim=1)
 
 
-def drop(values: Tensor, seed: int, threshold: int, scale: float) -> Tensor:
-    bits = _split_mix(seed, (values.numel() + 3) // 4).view(torch.int16)[: values.numel()]
+def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
+    bits = _split_mix(seed, start // 4, (values.numel() + 3) // 4).view(torch.int16)[: values.numel()]
     # As signed numbers the bits 0 .. 65535 are 0 .. 32767, -32768 .. -1: half a turn puts them in order.
     keep = (bits ^ -(2**15)).view(values.shape) < threshold - 2**15
     return values.mul(keep).mul_(scale)
@@ -105,9 +105,9 @@ def all_finite(values: Tensor) -> bool:
     return bool(torch.isfinite(values.sum()))
 
 
-def _split_mix(seed: int, count: int) -> Tensor:
-    """The first numbers of the generator SplitMix64 (Steele, Lea, Flood 2014) begun with this seed."""
-    z = torch.arange(1, count + 1).mul_(_signed(0x9E3779B97F4A7C15)).add_(seed)
+def _split_mix(seed: int, first: int, count: int) -> Tensor:
+    """Numbers of the generator SplitMix64 (Steele, Lea, Flood 2014) begun with this seed."""
+    z = torch.arange(first + 1, first + count + 1).mul_(_signed(0x9E3779B97F4A7C15)).add_(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = z.bitwise_xor_(_shifted_right(z, shift)).mul_(_signed(factor))
     return z.bitwise_xor_(_shifted_right(z, 31))

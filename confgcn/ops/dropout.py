@@ -30,9 +30,9 @@ class Mask:
         seed = int(torch.empty((), dtype=torch.long).random_(-(2**63), None))
         return cls(seed, kept, LEVELS / kept)
 
-    def apply(self, values: Tensor) -> Tensor:
-        """The values that stay, zero for the others."""
-        return kernels.active().drop(values, self.seed, self.threshold, self.scale)
+    def apply(self, values: Tensor, start: int = 0) -> Tensor:
+        """The values that stay, zero for the others; of a part that begins at ``start``, a multiple of four."""
+        return kernels.active().drop(values, self.seed, start, self.threshold, self.scale)
 
 
 def dropout(features: Tensor | SparseMatrix, rate: float, *, training: bool) -> Tensor | SparseMatrix:

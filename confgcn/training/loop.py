@@ -16,6 +16,7 @@ from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.training.adam import Adam
 from confgcn.training.callbacks import Callback
+from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
 
@@ -41,6 +42,7 @@ class TrainingLoop:
         self.best: Record | None = None
         self.best_weights: dict[str, Tensor] = {}
         self.method.setup(self.visible)
+        reuse_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
         self.optimiser = Adam(groups, learning_rate=recipe.learning_rate) if groups else None
@@ -81,15 +83,16 @@ class TrainingLoop:
             parameter.grad = None
         prediction = self.method(self.visible, self.method.nodes_in_loss(self.visible))
         terms = self.method.loss_terms(self.visible, prediction)
-        values = {name: term.value() for name, term in terms.items()}
-        numbers = dict(zip(values, torch.stack(list(values.values())).tolist(), strict=True))
-        self._require_finite({name: math.isfinite(number) for name, number in numbers.items()})
-        torch.autograd.backward([value for value in values.values() if value.requires_grad])  # of their sum
+        values, scales = zip(*(term.unscaled() for term in terms.values()), strict=True)
+        numbers = torch.stack([value.detach() for value in values]).tolist()
+        parts = {name: scale * number for name, scale, number in zip(terms, scales, numbers, strict=True)}
+        self._require_finite({name: math.isfinite(part) for name, part in parts.items()})
+        _backward_of_sum(values, scales)
         self._require_finite(
             {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
         )
         self.optimiser.step()
-        return {"loss": sum(numbers.values()), **{f"loss_{name}": number for name, number in numbers.items()}}
+        return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
 
     def evaluate(self) -> dict[str, float]:
         """Validation accuracy and loss, without dropout."""
@@ -158,6 +161,13 @@ def check_trainable(graph: Graph, recipe: Recipe) -> None:
             f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "
             "need one; use select = 'last' and stop = 'never'"
         )
+
+
+def _backward_of_sum(values: Sequence[Tensor], scales: Sequence[float]) -> None:
+    """Gradients of the sum of scale times value: the scales are what the backward pass begins with."""
+    begin = [(value, value.new_full((), scale)) for value, scale in zip(values, scales, strict=True)]
+    roots = [(value, scale) for value, scale in begin if value.requires_grad]
+    torch.autograd.backward([value for value, _ in roots], [scale for _, scale in roots])
 
 
 def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any]) -> None:

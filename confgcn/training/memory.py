@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
+from functools import cache
 from pathlib import Path
 
 from torch import nn
 
 from confgcn.exceptions import ResourceError
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 
 COPIES = 5  # weights, gradients, two moments of Adam, the best weights so far
 
@@ -22,6 +26,22 @@ def check_memory(method: nn.Module) -> None:
             f"not enough memory: the weights, their gradients and the optimiser take {needed:,} bytes, "
             f"{available:,} are available; try a smaller hidden_dim or num_layers"
         )
+
+
+@cache
+def reuse_freed_memory() -> None:
+    """Let the allocator keep what is freed instead of giving it back to the system, where it can be told to (glibc).
+
+    Every step frees and takes the same arrays: on a graph of a million nodes, getting their pages back from the
+    system takes a third of the time of a step. What was freed before is given back first.
+    """
+    try:
+        library = ctypes.CDLL(None)
+        library.malloc_trim(0)
+        library.mallopt(_M_MMAP_MAX, 0)
+        library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+    except (OSError, AttributeError):
+        return
 
 
 def available_memory() -> int:

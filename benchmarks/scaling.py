@@ -1,0 +1,168 @@
+"""Seconds and memory per epoch on large random graphs, and the price of a hub: python benchmarks/scaling.py
+
+Each measurement is a process of its own, one thread; contestants take turns. Written to
+benchmarks/results/scaling.json as they come.
+
+The graphs: 12.8 edges a node with its self loop, 128 dense features, 40 classes, a tenth of the nodes labelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from confgcn import kernels
+from confgcn.graph import Graph
+from confgcn.method import Shape
+from confgcn.model.network import ConfGCN
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.recipe import Recipe
+
+RESULTS = Path(__file__).parent / "results" / "scaling.json"
+SIZES = (10_000, 100_000, 1_000_000)
+STEPS = {10_000: 20, 100_000: 6, 1_000_000: 3}
+EDGES_PER_NODE, FEATURES, CLASSES, LABELLED = 5.9, 128, 40, 0.1
+HUB = 1_000_000
+MEMORY = 16 * 2**30  # of a child: what needs more is reported as failed
+
+RELEASED: dict[str, Any] = {
+    "normalisation": "softmax",
+    "activation": "identity",
+    "bias": False,
+    "output": "graph",
+    "mu_form": "softmax",
+    "precision_form": "elu",
+    "quadratic_scale": 0.5,
+    "reg_on": "precision",
+    "cross": "mean",
+    "doubled_l2": 0.01,
+    "dropout": 0.5,
+}
+OURS = {"released": {**RELEASED, "const_over": "labelled"}, "all rows": {**RELEASED, "const_over": "all"}}
+CONTESTANTS = (
+    "PyG GCN, compressed adjacency",
+    "released, compiled",
+    "released, pure",
+    "all rows, compiled",
+    "all rows, pure",
+    "PyG GCN, edge_index",
+    "PyG GAT, edge_index",
+)
+
+
+def main() -> None:
+    """Run what was asked for: all sizes and the hub, or one measurement of a child process."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--contestants", nargs="*", default=CONTESTANTS)
+    parser.add_argument("--measure", nargs=2, metavar=("CONTESTANT", "SIZE"))
+    parser.add_argument("--hub", nargs=2, metavar=("SHAPE", "KERNELS"))
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    torch.set_num_threads(1)
+    if arguments.measure or arguments.hub:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if arguments.measure:
+        print(json.dumps(measure(arguments.measure[0], int(arguments.measure[1]))))
+    elif arguments.hub:
+        print(json.dumps(measure_hub(*arguments.hub)))
+    else:
+        run_all(arguments.sizes, arguments.rounds, arguments.contestants)
+
+
+def run_all(sizes: list[int], rounds: int, contestants: list[str]) -> None:
+    """Every contestant on every size, taking turns; a child that runs out of memory is a result too."""
+    jobs = [("size", str(size), who, ["--measure", who, str(size)]) for size in sizes for who in contestants]
+    if sizes:
+        jobs += [
+            ("hub", path, shape, ["--hub", shape, path]) for path in ("pure", "compiled") for shape in ("star", "even")
+        ]
+    for _ in range(rounds):
+        for kind, group, who, words in jobs:
+            child = subprocess.run([sys.executable, __file__, *words], capture_output=True, text=True)
+            found = json.loads(child.stdout) if child.returncode == 0 else {"failed": child.stderr[-200:]}
+            print(kind, group, who, found, flush=True)
+            keep(kind, group, who, found)
+
+
+def keep(kind: str, group: str, who: str, found: dict[str, Any]) -> None:
+    """Add one measurement to the file."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    rows = results.setdefault(kind, {}).setdefault(group, {}).setdefault(who, [])
+    rows.append({"date": datetime.date.today().isoformat(), **found})
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def measure(who: str, size: int) -> dict[str, float]:
+    """CPU and wall seconds per epoch (median), and the peak of the memory while training."""
+    graph = random_graph(size)
+    step = contestant(who, graph)
+    step()  # what is built once is built
+    return repeated(step, STEPS[size])
+
+
+def repeated(step: Callable[[], Any], count: int) -> dict[str, float]:
+    """Medians over the steps, and the largest resident set while they ran."""
+    Path("/proc/self/clear_refs").write_text("5")
+    cpu, wall = [], []
+    for _ in range(count):
+        before = time.process_time(), time.perf_counter()
+        step()
+        cpu.append(time.process_time() - before[0])
+        wall.append(time.perf_counter() - before[1])
+    status = Path("/proc/self/status").read_text()
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return {"cpu": statistics.median(cpu), "wall": statistics.median(wall), "peak_gb": peak * 1024 / 1e9}
+
+
+def contestant(who: str, graph: Graph) -> Callable[[], Any]:
+    """One training epoch of theirs or ours."""
+    name, detail = who.split(", ")
+    if name.startswith("PyG"):
+        import peers
+
+        edges = peers.compressed_edges(graph) if detail == "compressed adjacency" else peers.edge_index(graph)
+        model = {"PyG GCN": peers.GCN, "PyG GAT": peers.GAT}[name]
+        return peers.train_step(model(graph, dense=True, edges=edges), graph)
+    kernels.use(detail)  # type: ignore[arg-type]
+    return TrainingLoop(ConfGCN(Shape.of(graph), **OURS[name]), graph, Recipe(select="last")).train_step
+
+
+def random_graph(size: int) -> Graph:
+    """Random edges, features and labels."""
+    random = np.random.default_rng(0)
+    edges = random.integers(0, size, size=(round(EDGES_PER_NODE * size), 2))
+    features = random.standard_normal((size, FEATURES), dtype=np.float32)
+    train = np.sort(random.choice(size, round(LABELLED * size), replace=False))
+    return Graph.build(edges, features, random.integers(0, CLASSES, size), train=train)
+
+
+def measure_hub(shape: str, path: str) -> dict[str, float]:
+    """An epoch on a star, or on a path: the same number of nodes and edges, spread evenly."""
+    kernels.use(path)  # type: ignore[arg-type]
+    last = np.arange(1, HUB + 1)
+    first = np.zeros_like(last) if shape == "star" else last - 1
+    order = np.random.default_rng(0).permutation(HUB + 1)  # so that neighbours lie far apart in both
+    edges = order[np.stack([first, last], 1)]
+    graph = Graph.build(edges, np.ones((HUB + 1, 8), np.float32), np.arange(HUB + 1) % 4, train=np.arange(1000))
+    loop = TrainingLoop(ConfGCN(Shape.of(graph), **OURS["all rows"]), graph, Recipe(select="last"))
+    loop.train_step()
+    return repeated(loop.train_step, 3)
+
+
+if __name__ == "__main__":
+    main()

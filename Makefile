@@ -14,7 +14,7 @@ endif
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml setup.py $(wildcard confgcn/kernels/*.cpp confgcn/kernels/*.h)
 	@echo "Installing into $(VENV); the first time this takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,figures,tune]'
@@ -33,7 +33,12 @@ check: setup
 	$(BIN)/lint-imports
 
 bench: setup
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/limits.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/report.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -8,8 +8,25 @@ from typing import Annotated, Any
 
 import typer
 
+from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SPLIT_SEED, MAX_THREADS
+from confgcn.methods import check_method
 
+
+def _known_graph(name: str) -> str:
+    check_graph_name(name)
+    return name
+
+
+def _known_method(name: str) -> str:
+    check_method(name)
+    return name
+
+
+GraphName = Annotated[
+    str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.", callback=_known_graph)
+]
+MethodName = Annotated[str, typer.Option("--method", help="Method to train.", callback=_known_method)]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
 ]

@@ -14,10 +14,11 @@ from confgcn.exceptions import ResourceError
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Check versions, threads, data and a training step; exit 4 if something is missing."""
+    """Check versions, threads, kernels, data and a training step; exit 4 if something is missing."""
     checks: dict[str, Callable[[], str]] = {
         "python": platform.python_version,
         "torch": _torch,
+        "kernels": _kernels,
         "data": lambda: _data(data_dir),
         "cache folder": _cache,
         "training step": _training_step,
@@ -43,6 +44,12 @@ def _torch() -> str:
     import torch
 
     return f"{torch.__version__}, {torch.get_num_threads()} threads"
+
+
+def _kernels() -> str:
+    from confgcn import kernels
+
+    return kernels.describe()
 
 
 def _data(data_dir: Any) -> str:

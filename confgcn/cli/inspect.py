@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, SplitSeed, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, GraphName, SplitSeed, notice, print_json
 
 if TYPE_CHECKING:
     from confgcn.data.statistics import GraphStatistics
 
 
 def inspect(
-    graph: Annotated[str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.")],
+    graph: GraphName,
     split_seed: SplitSeed = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,

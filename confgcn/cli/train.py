@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, GraphName, MethodName, SplitSeed, Threads, notice, print_json
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS
 
 
 def train(
-    graph: Annotated[str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.")],
-    method: Annotated[str, typer.Option(help="Method to train.")] = "confgcn",
+    graph: GraphName,
+    method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Number of runs, with seeds counting up.")] = 1,

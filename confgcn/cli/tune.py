@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, SplitSeed, Threads, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, GraphName, MethodName, SplitSeed, Threads, notice, print_json
 from confgcn.limits import MAX_SEEDS
 
 
 def tune(
-    graph: Annotated[str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.")],
+    graph: GraphName,
     space: Annotated[Path, typer.Option(help="TOML file of ranges, one per setting.")],
     study: Annotated[Path, typer.Option(help="Database of the search; an existing one is continued.")],
-    method: Annotated[str, typer.Option(help="Method to tune.")] = "confgcn",
+    method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Settings to start from.")] = "default",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs per trial.")] = 2,

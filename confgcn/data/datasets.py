@@ -11,8 +11,9 @@ from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.demo import load_demo
 from confgcn.data.sources import Source, find, find_or_download, verify_files
 from confgcn.data.splits import random_split
-from confgcn.exceptions import DataError, unknown_name
+from confgcn.exceptions import DataError
 from confgcn.graph import Graph
+from confgcn.graph_names import check_graph_name
 from confgcn.toml import read_toml
 
 CHECKSUMS = read_toml(Path(__file__).parent / "files" / "checksums.toml")
@@ -82,8 +83,7 @@ DATASETS: dict[str, Dataset] = {
 
 def dataset_named(name: str) -> Dataset:
     """The row of the table with that name."""
-    if name not in DATASETS:
-        raise unknown_name("graph", name, DATASETS)
+    check_graph_name(name)
     return DATASETS[name]
 
 

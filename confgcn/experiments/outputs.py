@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from confgcn import kernels
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError
@@ -35,6 +36,7 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
         "platform": platform.platform(),
         "versions": {name: version(name) for name in LIBRARIES},
         "threads": torch.get_num_threads(),
+        "kernels": kernels.active_name(),
         "graph_sha256": graph.fingerprint,
         "notices": graph.notices(),
     }

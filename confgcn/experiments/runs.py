@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import torch
 
+from confgcn import kernels
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
@@ -81,6 +82,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
+    kernels.active()
     with torch.device("meta"):
         check_memory(make_method(first, settings))
     for notice in (*_settings_notices(request, settings), *first.notices()):

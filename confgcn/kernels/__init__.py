@@ -71,6 +71,13 @@ def active_name() -> Name:
     return "pure" if active() is pure else "compiled"
 
 
+def describe() -> str:
+    """The kernels in use in a few words, and what to do for faster ones."""
+    if active() is compiled:
+        return f"compiled, {compiled.instructions()}"
+    return "pure torch" if compiled.available() else f"pure torch, which is slower; {compiled.why_not()}"
+
+
 def use(name: Name) -> None:
     """From now on these kernels are used."""
     global _chosen
@@ -100,7 +107,7 @@ def _named(name: str) -> Kernels:
     if name not in ("pure", "compiled"):
         raise unknown_name("value of CONFGCN_KERNELS", name, ("pure", "compiled"))
     if name == "compiled" and not compiled.available():
-        raise ResourceError(f"the compiled kernels are not there: {compiled.why_not()}")
+        raise ResourceError(compiled.why_not())
     return compiled if name == "compiled" else pure
 
 

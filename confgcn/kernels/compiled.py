@@ -47,7 +47,7 @@ def available() -> bool:
 
 def why_not() -> str:
     """Why there is none, and what to do."""
-    return "this installation has none that fits; with a C++ compiler at hand, install the package again"
+    return "there are no compiled kernels in this installation: install it again with a C++ compiler at hand"
 
 
 def instructions() -> str:

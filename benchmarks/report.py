@@ -1,4 +1,4 @@
-"""Write the recorded accuracies into docs/results.md and README.md, and draw the README's picture.
+"""Write what was recorded into README.md, docs/results.md and docs/speed.md, and draw their pictures.
 
 python benchmarks/report.py     (needs matplotlib: pip install 'confgcn[figures]')
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import speed_tables
 from accuracy import RESULTS
 
 ROOT = Path(__file__).parent.parent
@@ -50,17 +51,19 @@ def main() -> None:
     rows = read_rows()
     blocks = {
         "accuracy": accuracy_table(rows, ROWS),
-        "limits": accuracy_table(rows, LIMITS),
+        "limits of paper": accuracy_table(rows, LIMITS),
         "confidence": confidence_table(rows),
         "demo": demo_transcript(),
+        **speed_tables.blocks(),
     }
-    for path in (ROOT / "README.md", ROOT / "docs" / "results.md"):
+    for path in (ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "speed.md"):
         text = path.read_text()
         for name, block in blocks.items():
             pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
             text = re.sub(pattern, lambda found, new=block: found[1] + new + found[2], text, flags=re.S)
         path.write_text(text)
     draw(rows)
+    speed_tables.draw(ROOT / "docs" / "images")
 
 
 def read_rows() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,25 +60,21 @@ class Prediction:
 class LossTerm:
     """One term of an objective, as parts that can be added over batches and shards before it is formed.
 
-    The term is ``weight * finish(sum / count)``; without a ``count`` it is a sum and not a mean. ``finish`` is
-    for a term that is not linear in its statistic: it takes the added-up ``sum`` and returns a scalar.
+    The term is ``weight * sum / count``; without a ``count`` it is a sum and not a mean.
     """
 
     sum: Tensor
     count: int | None = None
     weight: float = 1.0
-    finish: Callable[[Tensor], Tensor] | None = None
+
+    @property
+    def scale(self) -> float:
+        """What the sum is multiplied with."""
+        return self.weight / (1 if self.count is None else self.count)
 
     def value(self) -> Tensor:
         """The term as it enters the objective."""
-        unscaled, scale = self.unscaled()
-        return scale * unscaled
-
-    def unscaled(self) -> tuple[Tensor, float]:
-        """The term without its constant factor, and that factor."""
-        if self.finish is None:
-            return self.sum, self.weight / (self.count or 1)
-        return self.finish(self.sum if self.count is None else self.sum / self.count), self.weight
+        return self.scale * self.sum
 
 
 class AbstractMethod(nn.Module, ABC):
@@ -108,7 +103,10 @@ class AbstractMethod(nn.Module, ABC):
         return {"cross": cross_entropy(graph, prediction)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Groups for the optimiser; by default one group of all parameters."""
+        """Groups for the optimiser; by default one group of all parameters.
+
+        ``weight_decay`` is a number, or a function that gives one for the squared norm of a parameter.
+        """
         return [{"params": list(self.parameters())}]
 
 

@@ -6,7 +6,6 @@ every node have their gradients derived by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -95,47 +94,32 @@ def reg_loss(diagonal: Tensor) -> Tensor:
 
 
 class _NegativePart(HandDerived):
-    """dL/dx = -g where x is below zero."""
+    """dL/dx = -g where x is below zero; nothing is computed where no x is, which is the common case."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
+        if values.min() >= 0.0:
+            return values.new_zeros(())
         ctx.save_for_backward(values)
         return -values.clamp(max=0.0).sum()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+    def backward(ctx: Any, gradient: Tensor) -> Tensor | None:
         HandDerived.refuse_second_derivative()
+        if not ctx.saved_tensors:
+            return None
         (values,) = ctx.saved_tensors
         to_values: Tensor = (values < 0.0) * -gradient
         return to_values
 
 
-def squared_norms(variables: Iterable[Tensor]) -> Tensor:
-    """The squared norm of each variable, the statistic of :func:`doubled_l2`."""
-    norms: Tensor = _SquaredNorms.of(*variables)
-    return norms
+def doubled_l2_decay(squared_norm: float, *, strength: float) -> float:
+    r"""The released code's regulariser, an L2 penalty applied to L2 penalties (not in the paper), as a weight decay.
 
-
-class _SquaredNorms(HandDerived):
-    """dL/dw = 2 g w."""
-
-    @staticmethod
-    def forward(ctx: Any, *variables: Tensor) -> Tensor:
-        ctx.save_for_backward(*variables)
-        return torch.stack([_inner(variable, variable) for variable in variables])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
-        HandDerived.refuse_second_derivative()
-        return tuple(variable * g for variable, g in zip(ctx.saved_tensors, 2 * gradient, strict=True))
-
-
-def doubled_l2(norms: Tensor, strength: float) -> Tensor:
-    r"""The released code's regulariser, an L2 penalty applied to L2 penalties (not in the paper).
-
-    .. math:: \sum_w \tfrac{s}{2} \left(\tfrac{s}{2} \|w\|^2\right)^2
+    .. math:: \frac{\partial}{\partial w} \tfrac{s}{2} \left(\tfrac{s}{2} \|w\|^2\right)^2
+              = 4 \left(\tfrac{s}{2}\right)^3 \|w\|^2 \, w
     """
-    return (strength / 2) ** 3 * torch.dot(norms, norms)
+    return 4.0 * (strength / 2.0) ** 3 * squared_norm
 
 
 def _inner(one: Tensor, other: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -135,10 +135,11 @@ class ConfGCN(AbstractMethod):
         for name, weight in self.lambdas.items():
             if weight:
                 terms[name] = LossTerm(sums[name](graph, prediction), weight=weight * self.scales.get(name, 1.0))
-        if self.doubled_l2:
-            finish = partial(losses.doubled_l2, strength=self.doubled_l2)
-            terms["l2"] = LossTerm(losses.squared_norms(self.parameters()), finish=finish)
         return terms
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        decay = partial(losses.doubled_l2_decay, strength=self.doubled_l2) if self.doubled_l2 else 0.0
+        return [{"params": list(self.parameters()), "weight_decay": decay}]
 
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
         return losses.smooth_loss(present(prediction.distance))

@@ -19,14 +19,15 @@ class Adam:
               w \leftarrow w - \alpha \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
 
     Args:
-        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` adds that share of w to g.
+        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` adds that share of w to g. It is a
+            number, or a function of the squared norm of w that gives one.
         learning_rate: :math:`\alpha`.
     """
 
     MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8  # beta_1, beta_2, epsilon
 
     def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
-        decays = [(w, float(group.get("weight_decay", 0.0))) for group in groups for w in group["params"]]
+        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"]]
         self.moments = [(w, torch.zeros_like(w), torch.zeros_like(w), decay) for w, decay in decays]
         self.learning_rate = learning_rate
         self.steps = 0
@@ -40,7 +41,8 @@ class Adam:
         numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate, root, self.EPSILON)
         for weight, mean, square, decay in self.moments:
             if weight.grad is not None:
-                kernels.active().adam_step(weight, weight.grad, mean, square, (*numbers, decay))
+                share = decay(_squared_norm(weight)) if callable(decay) else decay
+                kernels.active().adam_step(weight, weight.grad, mean, square, (*numbers, share))
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""
@@ -53,3 +55,8 @@ class Adam:
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
         self.steps = int(state["steps"])
+
+
+def _squared_norm(weight: Tensor) -> float:
+    flat = weight.view(-1)
+    return float(torch.dot(flat, flat))

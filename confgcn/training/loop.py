@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from confgcn.evaluation.accuracy import accuracy, mean_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
-from confgcn.method import AbstractMethod, Prediction
+from confgcn.method import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
 from confgcn.training.callbacks import Callback
 from confgcn.training.memory import reuse_freed_memory
@@ -83,11 +83,10 @@ class TrainingLoop:
             parameter.grad = None
         prediction = self.method(self.visible, self.method.nodes_in_loss(self.visible))
         terms = self.method.loss_terms(self.visible, prediction)
-        values, scales = zip(*(term.unscaled() for term in terms.values()), strict=True)
-        numbers = torch.stack([value.detach() for value in values]).tolist()
-        parts = {name: scale * number for name, scale, number in zip(terms, scales, numbers, strict=True)}
+        numbers = torch.stack([term.sum.detach() for term in terms.values()]).tolist()
+        parts = {name: term.scale * number for (name, term), number in zip(terms.items(), numbers, strict=True)}
         self._require_finite({name: math.isfinite(part) for name, part in parts.items()})
-        _backward_of_sum(values, scales)
+        _backward_of_sum(terms.values())
         self._require_finite(
             {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
         )
@@ -163,10 +162,9 @@ def check_trainable(graph: Graph, recipe: Recipe) -> None:
         )
 
 
-def _backward_of_sum(values: Sequence[Tensor], scales: Sequence[float]) -> None:
-    """Gradients of the sum of scale times value: the scales are what the backward pass begins with."""
-    begin = [(value, value.new_full((), scale)) for value, scale in zip(values, scales, strict=True)]
-    roots = [(value, scale) for value, scale in begin if value.requires_grad]
+def _backward_of_sum(terms: Iterable[LossTerm]) -> None:
+    """Gradients of the whole objective: the scales of the terms are what the backward pass begins with."""
+    roots = [(term.sum, term.sum.new_full((), term.scale)) for term in terms if term.sum.requires_grad]
     torch.autograd.backward([value for value, _ in roots], [scale for _, scale in roots])
 
 

@@ -1,0 +1,127 @@
+"""Where an epoch's time goes, and how far it is from the speed of memory: python benchmarks/limits.py [GRAPH ...]
+
+For every graph, preset `released` on the compiled kernels, one thread: CPU milliseconds per epoch; of that, in
+kernels; the same epoch on a graph of six nodes, which is what Python and torch take however small the graph; and the
+bytes of every array that a kernel is given or gives, counted once, over the speed at which this machine copies.
+Written to benchmarks/results/limits.json.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from confgcn import kernels
+from confgcn.data.datasets import load_graph
+from confgcn.experiments.presets import resolve
+from confgcn.experiments.runs import make_loop
+from confgcn.graph import Graph
+from confgcn.kernels import compiled
+from confgcn.sparse import SparseStructure
+
+RESULTS = Path(__file__).parent / "results" / "limits.json"
+GRAPHS = ("cora", "citeseer", "pubmed", "cora_ml")
+STEPS = 200
+CACHED, UNCACHED = 2**18, 2**26  # floats in an array that fits a core's cache, and in one that fits none
+
+
+class Watched:
+    """The compiled kernels, with the time spent in them and the bytes they touch added up."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.bytes = 0
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(compiled, name)
+
+        def watched(*arguments: Any) -> Any:
+            begin = time.process_time()
+            result = function(*arguments)
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - begin
+            self.bytes += sum(map(size, (*arguments, *(result if isinstance(result, tuple) else (result,)))))
+            return result
+
+        return watched
+
+
+def size(value: Any) -> int:
+    """Bytes of an array or of the places of a sparse structure's entries."""
+    if isinstance(value, Tensor):
+        return value.numel() * value.element_size()
+    return size(value.indptr) + size(value.indices) if isinstance(value, SparseStructure) else 0
+
+
+def main(graphs: list[str]) -> None:
+    """Measure every graph and keep the results."""
+    torch.set_num_threads(1)
+    bandwidth = {"cached": copy_speed(CACHED), "uncached": copy_speed(UNCACHED)}
+    results: dict[str, Any] = {"date": datetime.date.today().isoformat(), "bytes_per_second": bandwidth, "graphs": {}}
+    for name in graphs:
+        results["graphs"][name] = measure(name, bandwidth["cached"])
+        print(name, results["graphs"][name], flush=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def measure(name: str, bandwidth: float) -> dict[str, Any]:
+    """Milliseconds per epoch, all in all and in parts."""
+    settings = resolve("confgcn", "released", name, {})
+    loop = make_loop(load_graph(name), settings)
+    epoch = milliseconds(loop.train_step)
+    watched = Watched()
+    with kernels.using("compiled"):
+        kernels._chosen = watched  # type: ignore[assignment]
+        for _ in range(STEPS):
+            loop.train_step()
+    inside = {kernel: 1e3 * seconds / STEPS for kernel, seconds in watched.seconds.items()}
+    moved = watched.bytes / STEPS
+    return {
+        "epoch": epoch,
+        "kernels": sum(inside.values()),
+        "six_nodes": milliseconds(make_loop(six_nodes(), settings).train_step),
+        "bytes": moved,
+        "limit": 1e3 * moved / bandwidth,
+        "by_kernel": dict(sorted(inside.items(), key=lambda row: -row[1])),
+    }
+
+
+def milliseconds(step: Callable[[], Any]) -> float:
+    """CPU time of a step, median."""
+    times = []
+    for _ in range(STEPS):
+        begin = time.process_time()
+        step()
+        times.append(time.process_time() - begin)
+    return 1e3 * statistics.median(times)
+
+
+def six_nodes() -> Graph:
+    """A path of six nodes."""
+    edges = [(i, i + 1) for i in range(5)]
+    return Graph.build(edges, torch.eye(6).numpy(), [0, 1, 0, 1, 0, 1], train=[0, 1], validation=[2, 3], test=[4, 5])
+
+
+def copy_speed(floats: int) -> float:
+    """Bytes read and written per second by a copy, median."""
+    source, target = torch.rand(floats), torch.empty(floats)
+    repeats = max(1, 2**26 // floats)
+    times = []
+    for _ in range(9):
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            target.copy_(source)
+        times.append((time.perf_counter() - begin) / repeats)
+    return 2 * size(source) / statistics.median(times)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(GRAPHS))

@@ -1,0 +1,130 @@
+"""Tables and the picture of docs/speed.md, from what speed.py, scaling.py and limits.py recorded; see report.py."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import limits
+import matplotlib.pyplot as plt
+import scaling
+import speed
+
+VARIANTS = ("all rows", "paper", "released")
+PATHS = ("pure", "compiled")
+ANCHORS = ("PyG GCN", "PyG GAT")
+HUB_SHAPES = ("star", "even")
+
+
+def blocks() -> dict[str, str]:
+    """Every table by the name of its place."""
+    epochs = json.loads(speed.RESULTS.read_text())
+    large = json.loads(scaling.RESULTS.read_text())
+    return {
+        "ratios": ratio_table(epochs, suffix=""),
+        "ratios with evaluation": ratio_table(epochs, suffix=" + evaluation"),
+        "epochs": epoch_table(epochs),
+        "scaling": scaling_table(large["size"]),
+        "hub": hub_table(large["hub"]),
+        "limits": limit_table(json.loads(limits.RESULTS.read_text())),
+    }
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """In Markdown."""
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def ratio(epochs: dict[str, Any], graph: str, ours: str, theirs: str) -> float:
+    """Of median CPU times."""
+    times = epochs[graph]["milliseconds"]
+    return times[ours]["cpu"] / times[theirs]["cpu"]
+
+
+def ratio_table(epochs: dict[str, Any], *, suffix: str) -> str:
+    """Our epoch over that of PyG with compressed features."""
+    rows = []
+    for variant in (*VARIANTS, "gcn"):
+        for path in PATHS:
+            for anchor in ANCHORS:
+                ours, theirs = f"{variant}, {path}{suffix}", f"{anchor}{suffix}"
+                cells = [f"{ratio(epochs, graph, ours, theirs):.2f}" for graph in speed.GRAPHS]
+                rows.append([f"{_title(variant)}, {path}", anchor, *cells])
+    return table(["CPU time per epoch", "over that of", *speed.GRAPHS], rows)
+
+
+def epoch_table(epochs: dict[str, Any]) -> str:
+    """Milliseconds, CPU and wall."""
+    titles = list(epochs[speed.GRAPHS[0]]["milliseconds"])
+    rows = []
+    for title in titles:
+        times = [epochs[graph]["milliseconds"][title] for graph in speed.GRAPHS]
+        rows.append([title, *(f"{row['cpu']:.2f} ({row['wall']:.2f})" for row in times)])
+    return table(["ms per epoch, CPU (wall)", *speed.GRAPHS], rows)
+
+
+def scaling_table(sizes: dict[str, Any]) -> str:
+    """Seconds and gigabytes by size."""
+    rows = []
+    for who in scaling.CONTESTANTS:
+        rows.append([who, *(_large_cell(sizes[size].get(who, [])) for size in sizes)])
+    return table(["CPU s per epoch (peak GB)", *(f"{int(size):,} nodes" for size in sizes)], rows)
+
+
+def hub_table(found: dict[str, Any]) -> str:
+    """A star against the same edges spread evenly."""
+    rows = []
+    for path in PATHS:
+        star, even = (statistics.median(row["cpu"] for row in found[path][shape]) for shape in HUB_SHAPES)
+        rows.append([path, f"{star:.2f}", f"{even:.2f}", f"{star / even:.2f}"])
+    return table(["kernels", "a hub of 10^6 neighbours, CPU s", "the same edges in a row, CPU s", "ratio"], rows)
+
+
+def limit_table(found: dict[str, Any]) -> str:
+    """Where the time goes and how far it is from the speed of memory."""
+    rows = []
+    for graph, row in found["graphs"].items():
+        cells = [f"{row[key]:.2f}" for key in ("epoch", "six_nodes", "kernels", "limit")]
+        slowest = ", ".join(f"{name} {ms:.2f}" for name, ms in list(row["by_kernel"].items())[:3])
+        rows.append(
+            [graph, *cells, f"{row['epoch'] / row['limit']:.0f}", f"{row['kernels'] / row['limit']:.0f}", slowest]
+        )
+    head = ["ms of CPU", "epoch", "the same on six nodes", "in kernels", "limit", "epoch / limit", "kernels / limit"]
+    return table([*head, "slowest kernels"], rows)
+
+
+def draw(folder: Path) -> None:
+    """Ours over PyG's, for every graph; below the line is faster."""
+    epochs = json.loads(speed.RESULTS.read_text())
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.2), constrained_layout=True, sharey=True)
+    styles = {
+        ("all rows", "pure"): "s",
+        ("all rows", "compiled"): "D",
+        ("released", "pure"): "^",
+        ("released", "compiled"): "o",
+    }
+    for axis, anchor in zip(axes, ANCHORS, strict=True):
+        for (variant, path), marker in styles.items():
+            heights = [ratio(epochs, graph, f"{variant}, {path}", anchor) for graph in speed.GRAPHS]
+            fill = "black" if path == "compiled" else "white"
+            label = f"{variant}, {path}"
+            axis.plot(speed.GRAPHS, heights, marker, color="black", markerfacecolor=fill, label=label)
+        axis.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
+        axis.set(yscale="log", title=f"ConfGCN's epoch over that of {anchor}")
+    axes[0].set_yticks([0.03, 0.1, 0.3, 1.0], ["0.03", "0.1", "0.3", "1"])
+    axes[0].legend(frameon=False, fontsize=8)
+    figure.savefig(folder / "speed.svg", metadata={"Date": None})
+
+
+def _title(variant: str) -> str:
+    return {"gcn": "our Kipf-GCN", "all rows": "ConfGCN, all rows"}.get(variant, f"ConfGCN `{variant}`")
+
+
+def _large_cell(found: list[dict[str, Any]]) -> str:
+    measured = [row for row in found if "cpu" in row]
+    if not measured:
+        return "out of memory" if found else ""
+    return f"{statistics.median(row['cpu'] for row in measured):.3g} ({max(row['peak_gb'] for row in measured):.2f})"

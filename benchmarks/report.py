@@ -89,9 +89,9 @@ def cell(row: dict[str, Any] | None) -> str:
     """A row's accuracy, or what became of it."""
     if row is None:
         return ""
-    if "failed" in row:
-        return "diverged" if "diverged" in row["failed"] else "failed"
-    return f"{100 * row['test_accuracy']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
+    accuracy = f"{100 * row['test_accuracy']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
+    failed = len(row["failures"])
+    return f"{accuracy} ({failed} of {failed + row['seeds']} diverged)" if failed else accuracy
 
 
 def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, dict[str, str] | None], ...]) -> str:

@@ -23,6 +23,7 @@ def blocks() -> dict[str, str]:
     epochs = json.loads(speed.RESULTS.read_text())
     large = json.loads(scaling.RESULTS.read_text())
     return {
+        "ratios in short": short_table(epochs),
         "ratios": ratio_table(epochs, suffix=""),
         "ratios with evaluation": ratio_table(epochs, suffix=" + evaluation"),
         "epochs": epoch_table(epochs),
@@ -54,6 +55,15 @@ def ratio_table(epochs: dict[str, Any], *, suffix: str) -> str:
                 cells = [f"{ratio(epochs, graph, ours, theirs):.2f}" for graph in speed.GRAPHS]
                 rows.append([f"{_title(variant)}, {path}", anchor, *cells])
     return table(["CPU time per epoch", "over that of", *speed.GRAPHS], rows)
+
+
+def short_table(epochs: dict[str, Any]) -> str:
+    """What a newcomer wants to know."""
+    rows = []
+    for variant, path in (("released", "compiled"), ("all rows", "compiled"), ("all rows", "pure")):
+        cells = [" / ".join(f"{ratio(epochs, g, f'{variant}, {path}', a):.2f}" for a in ANCHORS) for g in speed.GRAPHS]
+        rows.append([f"{_title(variant)}, {path}", *cells])
+    return table(["epoch over that of PyG's GCN / GAT", *speed.GRAPHS], rows)
 
 
 def epoch_table(epochs: dict[str, Any]) -> str:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from confgcn import kernels
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
+from confgcn.kernels import compiled
+from confgcn.sparse import SparseStructure
 
 torch.set_num_threads(1)  # tests run side by side; on graphs this small a second thread only waits
 
@@ -25,6 +29,53 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 def same_numbers_every_time() -> None:
     """What a test draws from torch's stream does not change from one call to the next."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(params=["pure", "compiled"])
+def each_kernels(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Once with either kernels in use; without the compiled ones their turn is skipped."""
+    if request.param == "compiled" and not compiled.available():
+        pytest.skip(compiled.why_not())
+    with kernels.using(request.param):
+        yield request.param
+
+
+ADJACENCIES = ("symmetric", "directed", "hub", "no edges")
+
+
+@pytest.fixture(params=ADJACENCIES)
+def adjacency(request: pytest.FixtureRequest) -> SparseStructure:
+    """Eleven nodes; node 4 is isolated, without even a loop, and where edges are directed row 7 is empty."""
+    return structure_of(_square(request.param))
+
+
+@pytest.fixture(params=[*ADJACENCIES, "wide", "tall"])
+def structure(request: pytest.FixtureRequest) -> SparseStructure:
+    """An adjacency, or a structure that is not square."""
+    if request.param in ADJACENCIES:
+        return structure_of(_square(request.param))
+    drawn = torch.rand(5, 13, generator=torch.Generator().manual_seed(2)) < 0.3
+    return structure_of(drawn if request.param == "wide" else drawn.T)
+
+
+def structure_of(mask: Tensor) -> SparseStructure:
+    """Entries where the mask is true."""
+    indptr = torch.cat([torch.zeros(1, dtype=torch.long), mask.sum(1).cumsum(0)])
+    return SparseStructure(indptr, mask.nonzero()[:, 1].contiguous(), tuple(mask.shape))
+
+
+def _square(kind: str) -> Tensor:
+    mask = torch.rand(11, 11, generator=torch.Generator().manual_seed(1)) < 0.3
+    if kind == "no edges":
+        return torch.zeros_like(mask)
+    if kind == "directed":
+        mask[7] = False
+    else:
+        mask |= mask.T | torch.eye(11, dtype=torch.bool)
+    if kind == "hub":
+        mask[0] = mask[:, 0] = True
+    mask[4] = mask[:, 4] = False
+    return mask
 
 
 @pytest.fixture

@@ -125,8 +125,3 @@ def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_n
 def test_a_loss_term_is_a_mean_with_a_count_and_a_sum_without() -> None:
     assert LossTerm(torch.tensor(6.0), count=3, weight=2.0).value() == 4.0
     assert LossTerm(torch.tensor(6.0), weight=2.0).value() == 12.0
-
-
-def test_loss_term_finishes_the_added_statistic() -> None:
-    term = LossTerm(torch.tensor([1.0, 2.0]), weight=3.0, finish=lambda statistic: statistic.square().sum())
-    assert term.value() == 15.0

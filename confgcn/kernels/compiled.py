@@ -102,6 +102,8 @@ def edge_distance_gradient(
     mu, precision, classes = _pair(structure, mu, precision)
     to_mu, to_precision = torch.zeros_like(mu), torch.zeros_like(precision)
     inputs, outputs = (mu.data_ptr(), precision.data_ptr(), classes), (to_mu.data_ptr(), to_precision.data_ptr())
+    if gradient.dim() != 1 or gradient.dtype != mu.dtype:
+        raise ValueError(f"expected the gradient of {mu.dtype} distances, got {_kind(gradient)}")
     ends = [(structure, _of_entries(structure, gradient))]
     if structure.mirror is None:  # then a node's edges as target and as source are not the same ones
         transposed, order = structure.transposed
@@ -135,6 +137,7 @@ def softmax_gradient(structure: SparseStructure, weights: Tensor, gradient: Tens
 
 
 def dense_softmax(scores: Tensor) -> Tensor:
+    _require_matrix("scores", scores)
     scores = scores.contiguous()
     weights = torch.empty_like(scores)
     buffers = (scores.data_ptr(), weights.data_ptr())
@@ -143,6 +146,7 @@ def dense_softmax(scores: Tensor) -> Tensor:
 
 
 def dense_softmax_gradient(weights: Tensor, gradient: Tensor) -> Tensor:
+    _require_matrix("weights", weights)
     weights, gradient = weights.contiguous(), gradient.contiguous()
     _require_alike("weights and gradient", weights, gradient)
     to_scores = torch.empty_like(weights)
@@ -175,7 +179,7 @@ def _multiply(structure: SparseStructure, order: Tensor | None, values: Tensor, 
     rows, columns = structure.shape
     if dense.size(0) != columns or values.dim() != dense.dim() - 1 or values.dtype != dense.dtype:
         raise ValueError(f"expected {columns} rows for values {_kind(values)}, got {_kind(dense)}")
-    if heads > 1 and dense.size(1) != heads:
+    if values.dim() == 2 and dense.size(1) != heads:
         raise ValueError(f"expected {heads} heads, got {_kind(dense)}")
     out = dense.new_empty((rows, *dense.shape[1:]))
     _function("multiply", values.dtype)(
@@ -193,7 +197,8 @@ def _multiply(structure: SparseStructure, order: Tensor | None, values: Tensor, 
 
 def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor:
     left, right = left.contiguous(), right.contiguous()
-    if (left.size(0), right.size(0)) != structure.shape or left.shape[1:] != right.shape[1:]:
+    alike = left.shape[1:] == right.shape[1:] and left.dtype == right.dtype and left.dim() in (2, 3)
+    if (left.size(0), right.size(0)) != structure.shape or not alike:
         raise ValueError(f"expected factors of {structure.shape} rows, got {_kind(left)} and {_kind(right)}")
     out = left.new_empty((structure.num_entries, *left.shape[1:-1]))
     _function("entry_products", left.dtype)(
@@ -225,9 +230,10 @@ def all_finite(values: Tensor) -> bool:
 
 def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]) -> None:
     gradient = gradient.contiguous()
-    _require_alike("weight and gradient", weight, gradient)
-    if not weight.is_contiguous():
-        raise ValueError("the weights must lie in one piece")
+    for other in (gradient, mean, square):
+        _require_alike("weight, gradient and moments", weight, other)
+    if not (weight.is_contiguous() and mean.is_contiguous() and square.is_contiguous()):
+        raise ValueError("weight and moments must each lie in one piece")
     buffers = (weight.data_ptr(), gradient.data_ptr(), mean.data_ptr(), square.data_ptr())
     _function("adam_step", weight.dtype)(weight.numel(), *buffers, *numbers, torch.get_num_threads())
 
@@ -239,9 +245,22 @@ def _places(structure: SparseStructure) -> tuple[int, int, int]:
     """Number of rows, and where indptr and indices lie."""
     places = _PLACES.get(structure)
     if places is None:
+        _check_sound(structure)
         places = (structure.shape[0], structure.indptr.data_ptr(), structure.indices.data_ptr())
         _PLACES[structure] = places
     return places
+
+
+def _check_sound(structure: SparseStructure) -> None:
+    """No entry may stand outside the matrix: what lies there is not ours."""
+    indptr, indices, (rows, columns) = structure.indptr, structure.indices, structure.shape
+    if indptr.dtype != torch.int64 or indices.dtype != torch.int64:
+        raise TypeError(f"places must be int64, got {indptr.dtype} and {indices.dtype}")
+    in_order = indptr.shape == (rows + 1,) and indptr[0] == 0 and bool((indptr.diff() >= 0).all())
+    if not in_order or indptr[-1] != len(indices) or not (indptr.is_contiguous() and indices.is_contiguous()):
+        raise ValueError(f"indptr does not divide {len(indices)} entries into {rows} rows")
+    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
+        raise ValueError(f"an entry stands outside the {columns} columns")
 
 
 def _address(values: Tensor | None) -> int | None:
@@ -259,11 +278,17 @@ def _of_entries(structure: SparseStructure, values: Tensor) -> Tensor:
 
 
 def _pair(structure: SparseStructure, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor, int]:
+    _require_matrix("mu", mu)
     _require_alike("mu and precision", mu, precision)
     rows, classes = mu.shape
     if structure.shape != (rows, rows):
         raise ValueError(f"expected mu of an adjacency {structure.shape}, got {_kind(mu)}")
     return mu.contiguous(), precision.contiguous(), classes
+
+
+def _require_matrix(what: str, values: Tensor) -> None:
+    if values.dim() != 2:
+        raise ValueError(f"{what}: expected rows and columns, got {_kind(values)}")
 
 
 def _require_alike(what: str, one: Tensor, other: Tensor) -> None:

@@ -88,7 +88,7 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
 def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
     bits = _split_mix(seed, start // 4, (values.numel() + 3) // 4).view(torch.int16)[: values.numel()]
     # As signed numbers the bits 0 .. 65535 are 0 .. 32767, -32768 .. -1: half a turn puts them in order.
-    keep = (bits ^ -(2**15)).view(values.shape) < threshold - 2**15
+    keep = (bits ^ -(2**15)).view(values.shape) <= threshold - 1 - 2**15
     return values.mul(keep).mul_(scale)
 
 
@@ -102,7 +102,7 @@ def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, nu
 
 
 def all_finite(values: Tensor) -> bool:
-    return bool(torch.isfinite(values.sum()))
+    return bool(torch.isfinite(values.sum()) or torch.isfinite(values).all())  # a sum may be too large
 
 
 def _split_mix(seed: int, first: int, count: int) -> Tensor:

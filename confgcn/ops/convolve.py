@@ -89,7 +89,7 @@ class _Convolution(HandDerived):
         to_edges = core.entry_products(ctx.adjacency, gradient, message) if needs_edges else None
         to_message = core.multiply_transposed(ctx.adjacency, edge_weights, gradient)
         to_bias = to_message.sum(0) if needs_bias else None
-        to_features = ctx.dropped.drop(to_message @ weight.T) if needs_features else None
+        to_features = ctx.dropped.gradient(to_message, weight) if needs_features else None
         return to_edges, to_features, ctx.dropped.transposed_times(to_message), to_bias, None, None, None
 
 
@@ -119,6 +119,12 @@ class _Dropped:
             product.addmm_(block.T, dense[rows])
         return product
 
+    def gradient(self, to_product: Tensor, weight: Tensor) -> Tensor:
+        """dL/dX for the gradient of D(X) W."""
+        if self.structure is not None:
+            return self.drop(kernels.active().entry_products(self.structure, to_product, weight))
+        return self.drop(to_product @ weight.T)
+
     def drop(self, values: Tensor) -> Tensor:
         """The mask on other values of the same shape."""
         return values if self.mask is None else self.mask.apply(values)
@@ -131,7 +137,7 @@ class _Dropped:
     def blocks(self) -> Iterator[tuple[slice, Tensor]]:
         """The rows of D(X), a block at a time."""
         rows, columns = self.features.shape
-        size = rows if self.mask is None else BLOCK_ROWS
+        size = max(1, rows) if self.mask is None else BLOCK_ROWS
         for first in range(0, rows, size):
             part = slice(first, first + size)
             block = self.features[part]

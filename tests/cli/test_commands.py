@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -105,6 +106,13 @@ def test_an_error_has_its_code_names_its_cause_and_leaves_nothing(
     assert (result.returncode, result.stdout) == (code, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_kernels_are_refused_before_anything_is_written(command: Command, tmp_path: Path) -> None:
+    result = command(*QUICK, env={**os.environ, "CONFGCN_KERNELS": "fast"})
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "CONFGCN_KERNELS 'fast': choose from compiled, pure" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,6 +11,7 @@ import torch
 
 from confgcn.data.transforms import scale_features
 from confgcn.graph import Graph
+from confgcn.ops import matmul
 from confgcn.sparse import SparseMatrix
 
 ROWS = np.array([[1.0, 3, 0], [0, 0, 0], [-1, 0, 1], [0, -4, 0]])
@@ -22,7 +23,7 @@ def graph_with(features: Any) -> Graph:
 
 
 def dense(features: torch.Tensor | SparseMatrix) -> torch.Tensor:
-    return features @ torch.eye(features.shape[1])
+    return matmul(features, torch.eye(features.shape[1]))
 
 
 @pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])

@@ -8,7 +8,7 @@ import pytest
 
 from confgcn.exceptions import UsageError
 from confgcn.experiments.presets import FOLDER, hyperparameters, preset_names, resolve
-from confgcn.methods import METHODS
+from confgcn.methods import METHODS, method_class
 from confgcn.toml import read_toml
 
 # c, dropout, gamma, L2, smooth, label, const, reg: the options the authors published for each data set
@@ -41,7 +41,7 @@ def test_paper_is_the_printed_equations(dataset: str) -> None:
     settings = resolve("confgcn", "paper", dataset, {})
     printed = {
         name: field.default
-        for name, field in hyperparameters(METHODS["confgcn"]).model_fields.items()
+        for name, field in hyperparameters(method_class("confgcn")).model_fields.items()
         if not name.startswith("lambda_") and name != "gamma"
     }
     assert {name: settings.model[name] for name in printed} == printed
@@ -88,7 +88,7 @@ def test_what_cannot_be_used_is_named(arguments: tuple[str, str, str, dict[str, 
 
 
 def test_search_spaces_name_settings_that_exist() -> None:
-    known = {name for method in METHODS.values() for name in hyperparameters(method).model_fields}
+    known = {name for method in METHODS for name in hyperparameters(method_class(method)).model_fields}
     spaces = list((FOLDER / "spaces").glob("*.toml"))
     assert spaces
     for space in spaces:

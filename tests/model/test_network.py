@@ -11,6 +11,8 @@ from confgcn.model import losses
 from confgcn.model.network import ConfGCN
 from confgcn.ops import edge_distance
 
+pytestmark = pytest.mark.usefixtures("each_kernels")
+
 RELEASED = {
     "normalisation": "softmax",
     "activation": "identity",
@@ -92,19 +94,24 @@ def test_released_terms(six_nodes: Graph) -> None:
     one_hot = torch.eye(3)[labels]
     log_probabilities = prediction.logits.log_softmax(-1)
     directed = edge_distance(six_nodes.adjacency, mu, precision)
-    norms = [float((p.detach() ** 2).sum()) for p in method.parameters()]
     expected = {
         "cross": -log_probabilities[train, labels].mean(),
         "smooth": 2 * 0.25 * directed.sum(),
         "label": 3 * 0.5 * ((mu[train] - one_hot) ** 2 * (precision[train] + 0.5)).sum(),
         "const": 4 * ((mu[train] - log_probabilities[train].exp()) ** 2).sum(),
         "reg": 5 * torch.clamp(-precision, min=0).sum(),
-        "l2": torch.tensor(sum(0.05 * (0.05 * norm) ** 2 for norm in norms)),
     }
     terms = {name: term.value() for name, term in method.loss_terms(six_nodes, prediction).items()}
     assert terms.keys() == expected.keys()
     for name, value in expected.items():
         torch.testing.assert_close(terms[name], value)
+
+
+def test_every_parameter_decays_by_the_doubled_l2_penalty_where_there_is_one(six_nodes: Graph) -> None:
+    (group,) = ConfGCN(Shape.of(six_nodes), **RELEASED).parameter_groups()
+    assert group["weight_decay"](3.0) == pytest.approx(4 * 0.05**3 * 3.0)
+    (group,) = ConfGCN(Shape.of(six_nodes)).parameter_groups()
+    assert group["weight_decay"] == 0.0
 
 
 def test_a_zero_weight_removes_a_term(six_nodes: Graph) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -27,7 +29,7 @@ class Scripted(AbstractMethod):
         self.truth, self.nodes, self.script, self.poison = graph.labels, graph.validation, script, poison
         self.seen_labels: Tensor | None = None
 
-    def forward(self, graph: Graph) -> Prediction:
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.training:
             self.epoch += 1
         self.seen_labels = graph.labels
@@ -89,6 +91,28 @@ def test_history_names_every_term_and_never_the_test_set(graph: Graph) -> None:
     assert loop.history[0]["loss"] == pytest.approx(sum(loop.history[0][term] for term in terms), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    "settings", [{}, {"const_over": "labelled", "cross": "mean", "quadratic_scale": 0.5, "doubled_l2": 0.3}]
+)
+def test_the_loss_of_every_epoch_is_the_sum_of_its_terms(small_graph: Graph, settings: dict[str, Any]) -> None:
+    method = ConfGCN(Shape.of(small_graph), lambda_smooth=0.5, **settings)
+    loop = TrainingLoop(method, small_graph, Recipe(epochs=5))
+    at_first = method.loss_terms(small_graph, method(small_graph))
+    expected = {f"loss_{name}": term.value().item() for name, term in at_first.items()}
+    loop.fit()
+    for record in loop.history:
+        assert record["loss"] == pytest.approx(sum(record[name] for name in expected), rel=1e-12)
+    assert {name: loop.history[0][name] for name in expected} == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_step_goes_down_the_gradient_of_the_sum(small_graph: Graph) -> None:
+    method = ConfGCN(Shape.of(small_graph), lambda_smooth=0.5, cross="mean", doubled_l2=0.3)
+    objective = sum(term.value() for term in method.loss_terms(small_graph, method(small_graph)).values())
+    expected = torch.autograd.grad(objective, list(method.parameters()))
+    TrainingLoop(method, small_graph, Recipe(epochs=1)).train_step()
+    torch.testing.assert_close([parameter.grad for parameter in method.parameters()], list(expected))
+
+
 def test_a_number_that_is_not_finite_stops_training_by_name(graph: Graph) -> None:
     loop = TrainingLoop(Scripted(graph, [1, 1, 1], poison=3), graph, Recipe(epochs=3))
     with pytest.raises(DivergedError, match=r"epoch 3: scripted is not finite"):
@@ -110,7 +134,7 @@ def test_a_method_without_parameters_works_in_setup(graph: Graph) -> None:
         def setup(self, graph: Graph) -> None:
             self.register_buffer("prior", torch.bincount(graph.labels[graph.train], minlength=2).float())
 
-        def forward(self, graph: Graph) -> Prediction:
+        def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
             return Prediction(self.prior.log().expand(graph.num_nodes, -1))
 
     loop = TrainingLoop(Majority(), graph, Recipe())

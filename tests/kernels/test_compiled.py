@@ -1,0 +1,134 @@
+"""What the compiled kernels are handed is checked: a wrong shape or type is named, and any layout is read right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from confgcn.kernels import compiled
+from confgcn.sparse import SparseStructure
+
+pytestmark = pytest.mark.skipif(not compiled.available(), reason=compiled.why_not())
+
+NUMBERS = (0.9, 0.999, 0.01, 0.5, 1e-8, 0.0)
+
+
+def structure(index_type: torch.dtype = torch.long) -> SparseStructure:
+    """Three targets, four entries, two sources; ``square`` adds an empty third column."""
+    return SparseStructure(
+        torch.tensor([0, 2, 3, 4], dtype=index_type), torch.tensor([0, 1, 1, 0], dtype=index_type), (3, 2)
+    )
+
+
+def square() -> SparseStructure:
+    rectangle = structure()
+    return SparseStructure(rectangle.indptr, rectangle.indices, (3, 3))
+
+
+def places(indptr: list[int], indices: list[int]) -> SparseStructure:
+    return SparseStructure(torch.tensor(indptr), torch.tensor(indices), (2, 2))
+
+
+def ones(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.ones(shape, dtype=dtype)
+
+
+def doubles(*shape: int) -> Tensor:
+    return ones(*shape, dtype=torch.float64)
+
+
+WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
+    "a value too few": ("sum_rows", (structure(), ones(3)), r"4 entries, got \(3,\)"),
+    "a value too many for softmax": ("softmax", (structure(), ones(5)), r"4 entries, got \(5,\)"),
+    "values of three dimensions": ("softmax", (structure(), ones(4, 2, 2)), r"4 entries, got \(4, 2, 2\)"),
+    "weights unlike gradient": ("softmax_gradient", (structure(), ones(4), ones(4, 2)), r"\(4,\).*\(4, 2\)"),
+    "weights of another type": ("softmax_gradient", (structure(), ones(4), doubles(4)), "float32.*float64"),
+    "dense softmax of other widths": ("dense_softmax_gradient", (ones(3, 2), ones(2, 3)), r"\(3, 2\).*\(2, 3\)"),
+    "dense softmax of a vector": ("dense_softmax", (ones(3),), r"\(3,\)"),
+    "dense softmax of three dimensions": ("dense_softmax", (ones(3, 2, 2),), r"\(3, 2, 2\)"),
+    "factor with too few rows": ("multiply", (structure(), ones(4), ones(1, 5)), r"2 rows.*\(1, 5\)"),
+    "factor with too many rows": ("multiply", (structure(), ones(4), ones(3, 5)), r"2 rows.*\(3, 5\)"),
+    "factor without columns": ("multiply", (structure(), ones(4), ones(2)), r"\(2,\)"),
+    "factor of another type": ("multiply", (structure(), ones(4), doubles(2, 5)), "float32.*float64"),
+    "heads unlike": ("multiply", (structure(), ones(4, 3), ones(2, 2, 5)), r"3 heads.*\(2, 2, 5\)"),
+    "one head against three": ("multiply", (structure(), ones(4, 1), ones(2, 3, 5)), r"1 heads.*\(2, 3, 5\)"),
+    "transposed, rows of the wrong side": ("multiply_transposed", (structure(), ones(4), ones(2, 5)), r"3 rows"),
+    "left factor too short": ("entry_products", (structure(), ones(2, 5), ones(2, 5)), r"\(3, 2\).*\(2, 5\)"),
+    "factors of two widths": ("entry_products", (structure(), ones(3, 5), ones(2, 4)), r"\(3, 5\).*\(2, 4\)"),
+    "factors of two types": ("entry_products", (structure(), ones(3, 5), doubles(2, 5)), "float32.*float64"),
+    "factors without columns": ("entry_products", (structure(), ones(3), ones(2)), r"\(3,\)"),
+    "factors of four dimensions": ("entry_products", (structure(), ones(3, 1, 1, 5), ones(2, 1, 1, 5)), r"\(3, 1, 1"),
+    "distance on what is not square": ("edge_distance", (structure(), ones(3, 2), ones(3, 2)), r"\(3, 2\)"),
+    "mu with too few rows": ("edge_distance", (square(), ones(2, 4), ones(2, 4)), r"\(3, 3\).*\(2, 4\)"),
+    "mu of one dimension": ("edge_distance", (square(), ones(3), ones(3)), r"\(3,\)"),
+    "mu unlike precision": ("edge_distance", (square(), ones(3, 4), ones(3, 5)), r"\(3, 4\).*\(3, 5\)"),
+    "mu of another type": ("edge_distance", (square(), ones(3, 4), doubles(3, 4)), "float32.*float64"),
+    "gradient too short": ("edge_distance_gradient", (square(), ones(3, 4), ones(3, 4), ones(3)), r"\(3,\)"),
+    "gradient with heads": ("edge_distance_gradient", (square(), ones(3, 4), ones(3, 4), ones(4, 2)), r"\(4, 2\)"),
+    "gradient of another type": ("edge_distance_gradient", (square(), ones(3, 4), ones(3, 4), doubles(4)), "float64"),
+    "Adam, gradient unlike": ("adam_step", (ones(4), ones(3), ones(4), ones(4), NUMBERS), r"\(4,\).*\(3,\)"),
+    "Adam, gradient of another type": ("adam_step", (ones(4), doubles(4), ones(4), ones(4), NUMBERS), "float64"),
+    "Adam, mean too short": ("adam_step", (ones(4), ones(4), ones(3), ones(4), NUMBERS), r"\(4,\).*\(3,\)"),
+    "Adam, square of another type": ("adam_step", (ones(4), ones(4), ones(4), doubles(4), NUMBERS), "float64"),
+    "Adam, weight in pieces": ("adam_step", (ones(4, 2).T, ones(2, 4), ones(2, 4), ones(2, 4), NUMBERS), "one piece"),
+    "half precision": (
+        "sum_rows",
+        (structure(), ones(4, dtype=torch.float16)),
+        "float32 or float64, got torch.float16",
+    ),
+    "whole numbers": ("drop", (ones(4, dtype=torch.long), 0, 0, 1, 1.0), "float32 or float64, got torch.int64"),
+    "whole numbers, finite?": ("all_finite", (ones(4, dtype=torch.long),), "float32 or float64, got torch.int64"),
+    "an entry beyond the columns": ("sum_rows", (places([0, 1, 2], [0, 2]), ones(2)), "outside the 2 columns"),
+    "an entry before the columns": ("sum_rows", (places([0, 1, 2], [0, -1]), ones(2)), "outside the 2 columns"),
+    "rows that go back": ("sum_rows", (places([0, 3, 2], [0, 1]), ones(2)), "2 entries into 2 rows"),
+    "a row too few": ("sum_rows", (places([0, 2], [0, 1]), ones(2)), "2 entries into 2 rows"),
+    "entries of no row": ("sum_rows", (places([0, 1, 1], [0, 1]), ones(2)), "2 entries into 2 rows"),
+    "indices of 32 bits": ("sum_rows", (structure(torch.int32), ones(4)), "int64.*int32"),
+}
+
+
+@pytest.mark.parametrize(("function", "arguments", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_shape_or_type_is_refused_by_name(function: str, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(compiled, function)(*arguments)
+
+
+def scattered(values: Tensor) -> Tensor:
+    """The same numbers, with gaps between them."""
+    apart = values.new_full((*values.shape, 2), float("nan"))
+    apart[..., 0] = values
+    return apart[..., 0]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        ("edge_distance", [(11, 3), (11, 3)]),
+        ("edge_distance_gradient", [(11, 3), (11, 3), ("entries",)]),
+        ("softmax", [("entries", 3)]),
+        ("softmax_gradient", [("entries", 3), ("entries", 3)]),
+        ("sum_rows", [("entries",)]),
+        ("multiply", [("entries", 3), (11, 3, 5)]),
+        ("multiply_transposed", [("entries",), (11, 5)]),
+        ("entry_products", [(11, 5), (11, 5)]),
+    ],
+)
+def test_numbers_may_lie_apart(adjacency: SparseStructure, function: str, shapes: list[tuple[Any, ...]]) -> None:
+    sizes = [[adjacency.num_entries if size == "entries" else size for size in shape] for shape in shapes]
+    numbers = [torch.randn(*shape) for shape in sizes]
+    assert not any(scattered(each).is_contiguous() for each in numbers if each.numel())
+    call = getattr(compiled, function)
+    torch.testing.assert_close(call(adjacency, *map(scattered, numbers)), call(adjacency, *numbers), rtol=0, atol=0)
+
+
+def test_numbers_of_dense_functions_may_lie_apart() -> None:
+    one, other = torch.randn(2, 7, 5)
+    apart = scattered(one)
+    assert torch.equal(compiled.dense_softmax(apart), compiled.dense_softmax(one))
+    ours, theirs = (compiled.dense_softmax_gradient(*pair) for pair in ((apart, scattered(other)), (one, other)))
+    assert torch.equal(ours, theirs)
+    assert torch.equal(compiled.drop(apart, 3, 0, 30_000, 2.0), compiled.drop(one, 3, 0, 30_000, 2.0))
+    assert compiled.all_finite(apart)  # the gaps are not

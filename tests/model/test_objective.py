@@ -1,0 +1,125 @@
+"""The gradient of the whole objective against torch's own, of the same equations written without our operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from confgcn.data.synthetic import block_model
+from confgcn.experiments.presets import resolve
+from confgcn.graph import Graph
+from confgcn.method import Shape
+from confgcn.model.network import ConfGCN
+
+pytestmark = pytest.mark.usefixtures("each_kernels")
+
+WEIGHTS = {"lambda_smooth": 0.2, "lambda_label": 0.3, "lambda_const": 0.4, "lambda_reg": 0.5, "gamma": 0.7}
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
+
+
+def settings_of(preset: str, **changes: Any) -> dict[str, Any]:
+    changes = {**WEIGHTS, "dropout": 0.0, "hidden_dim": 5, "distance_offset": 2.0, **changes}
+    return resolve("confgcn", preset, "pubmed", changes).model
+
+
+OBJECTIVES = {
+    "paper": settings_of("paper"),
+    "paper, labelled": settings_of("paper", const_over="labelled"),
+    "released": settings_of("released"),
+    "released, three layers": settings_of("released", num_layers=3),
+}
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Few labels and few edges, so that the labels do not read every node; one node is isolated."""
+    graph = block_model(80, num_features=6, mean_degree=1.5, seed=2, per_class=2)
+    assert (graph.degrees == 0).any()
+    return graph
+
+
+def slow_objective(graph: Graph, settings: dict[str, Any], p: dict[str, Tensor]) -> Tensor:
+    """The objective of the parameters ``p``, in their type of number."""
+    source, target = graph.adjacency.indices, graph.adjacency.rows
+    mu, precision = p["label_distribution.raw_mu"], p["label_distribution.raw_precision"]
+    if settings["mu_form"] == "softmax":
+        mu = torch.stack([row.softmax(0) for row in mu])
+    if settings["precision_form"] == "elu":
+        precision = functional.elu(precision)
+    distance = ((mu[source] - mu[target]) ** 2 * (precision[source] + precision[target])).sum(1)
+    weights = 1 / (distance + settings["distance_offset"])
+    if settings["normalisation"] == "softmax":
+        weights = torch.cat([weights[target == v].softmax(0) for v in range(graph.num_nodes)])
+    logits = _slow_logits(graph, settings, p, weights)
+    return sum(_slow_terms(graph, settings, mu, precision, distance, logits))
+
+
+def _slow_logits(graph: Graph, settings: dict[str, Any], p: dict[str, Tensor], weights: Tensor) -> Tensor:
+    source, target = graph.adjacency.indices, graph.adjacency.rows
+    hidden = graph.features.to(weights.dtype)
+    for layer in range(settings["num_layers"]):
+        message = hidden @ p[f"layers.{layer}.weight"] + (p[f"layers.{layer}.bias"] if settings["bias"] else 0)
+        sums = message.new_zeros(message.shape).index_add(0, target, weights.unsqueeze(1) * message[source])
+        hidden = sums.relu() if settings["activation"] == "relu" else sums
+    return hidden @ p["dense.weight"].T + p["dense.bias"] if settings["output"] == "dense" else hidden
+
+
+def _slow_terms(
+    graph: Graph, settings: dict[str, Any], mu: Tensor, precision: Tensor, distance: Tensor, logits: Tensor
+) -> list[Tensor]:
+    train, labels = graph.train, graph.labels[graph.train]
+    one_hot = torch.eye(graph.num_classes, dtype=mu.dtype)[labels]
+    log_probabilities = logits.log_softmax(1)
+    cross = -log_probabilities[train, labels]
+    certainty = settings["gamma"] if settings["label_certainty"] == "multiplied" else 1 / settings["gamma"]
+    far = (mu - log_probabilities.exp()) ** 2
+    diagonal = 1 / precision if settings["reg_on"] == "covariance" else precision
+    scale = settings["quadratic_scale"]
+    return [
+        cross.mean() if settings["cross"] == "mean" else cross.sum(),
+        settings["lambda_smooth"] * scale * 0.5 * distance.sum(),
+        settings["lambda_label"] * scale * ((mu[train] - one_hot) ** 2 * (precision[train] + certainty)).sum(),
+        settings["lambda_const"] * (far if settings["const_over"] == "all" else far[train]).sum(),
+        settings["lambda_reg"] * (-diagonal).clamp(min=0).sum(),
+    ]
+
+
+def with_decay(method: ConfGCN, gradients: tuple[Tensor, ...]) -> list[Tensor]:
+    """What the optimiser goes down: the gradients, and the share of each weight that decays."""
+    (group,) = method.parameter_groups()
+    decay = group["weight_decay"]
+    shares = [decay(float(w.detach().square().sum())) if callable(decay) else decay for w in group["params"]]
+    return [g + share * w.detach() for g, share, w in zip(gradients, shares, method.parameters(), strict=True)]
+
+
+@pytest.mark.parametrize("pruned", [True, False], ids=["pruned", "all nodes"])
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("settings", OBJECTIVES.values(), ids=OBJECTIVES.keys())
+def test_gradient_equals_that_of_plain_torch(
+    graph: Graph, settings: dict[str, Any], dtype: torch.dtype, pruned: bool
+) -> None:
+    graph = graph.with_features(graph.features.to(dtype))
+    method = ConfGCN(Shape.of(graph), **settings).to(dtype)
+    for parameter in method.parameters():
+        torch.nn.init.normal_(parameter, 0.0, 0.5)
+    raw_mu, raw_precision = method.label_distribution.parameters()
+    raw_mu.data *= 0.5  # no distance comes near to minus the offset,
+    raw_precision.data += 0.2 * raw_precision.sign()  # and no precision to zero: both would drown all else
+    prediction = method(graph, method.nodes_in_loss(graph) if pruned else None)
+    assert (prediction.precision < 0).any()
+    assert -1.5 < prediction.distance.min() < 0
+    assert len(prediction.logits) == (len(graph.train) if pruned and settings["const_over"] != "all" else 80)
+    objective = sum(term.value() for term in method.loss_terms(graph, prediction).values())
+    wide = {name: value.detach().double().requires_grad_() for name, value in method.named_parameters()}
+    expected = slow_objective(graph, settings, wide)
+    assert objective.item() == pytest.approx(expected.item(), rel=TOLERANCE[dtype])
+    ours = with_decay(method, torch.autograd.grad(objective, list(method.parameters())))
+    half = settings["doubled_l2"] / 2
+    penalty = sum(half * (half * w.square().sum()) ** 2 for w in wide.values())
+    theirs = torch.autograd.grad(expected + penalty, list(wide.values()))
+    for name, one, other in zip(wide, ours, theirs, strict=True):
+        assert (one.double() - other).norm() < TOLERANCE[dtype] * other.norm(), name

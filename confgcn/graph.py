@@ -133,7 +133,8 @@ class Graph:
         key = (id(nodes), depth)
         field = self._receptive_fields.get(key)
         if field is None:
-            field = ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
+            with torch.inference_mode(False):  # what is kept serves training too
+                field = ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
             if any(nodes is part for part in (self.train, self.validation, self.test)):
                 self._receptive_fields[key] = field
         return field
@@ -145,12 +146,14 @@ class Graph:
     @cached_property
     def train_one_hot(self) -> Tensor:
         """The labels of the training nodes as rows with a single one, (train, C)."""
-        return functional.one_hot(self.train_labels, self.num_classes).to(torch.get_default_dtype())
+        with torch.inference_mode(False):
+            return functional.one_hot(self.train_labels, self.num_classes).to(torch.get_default_dtype())
 
     @cached_property
     def train_labels(self) -> Tensor:
         """The labels of the training nodes, (train,)."""
-        return self.labels[self.train]
+        with torch.inference_mode(False):
+            return self.labels[self.train]
 
     def training_view(self) -> Graph:
         """The graph as a method may see it: every label outside the training set is hidden."""

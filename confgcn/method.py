@@ -86,7 +86,7 @@ class AbstractMethod(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
-        """Predict these nodes of the graph (None: every one).
+        """Predict these nodes of the graph, none of them named twice (None: every one).
 
         A method may predict more than it is asked for: ``Prediction.nodes`` says what it did.
         """

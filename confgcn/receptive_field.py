@@ -46,7 +46,9 @@ class ReceptiveField:
     def find(
         cls, adjacency: SparseStructure, features: Tensor | SparseMatrix, nodes: Tensor | None, *, depth: int
     ) -> ReceptiveField:
-        """Walk back from the nodes, one hop for every layer."""
+        """Walk back from the nodes, none of them named twice, one hop for every layer."""
+        if nodes is not None and len(nodes.unique()) < len(nodes):
+            raise ValueError("a prediction was asked for nodes of which some are named twice")
         hops: list[Hop] = []
         targets = nodes
         for _ in range(depth):

@@ -31,16 +31,17 @@ class SparseStructure:
     @cached_property
     def rows(self) -> Tensor:
         """The row of each entry, (entries,)."""
-        counts = self.indptr[1:] - self.indptr[:-1]
-        return torch.repeat_interleave(torch.arange(self.shape[0]), counts)
+        with torch.inference_mode(False):  # what is kept serves training too
+            return torch.repeat_interleave(torch.arange(self.shape[0]), self.indptr.diff())
 
     @cached_property
     def transposed(self) -> tuple[SparseStructure, Tensor]:
         """The structure of the transpose, and the order that carries values over to it."""
-        order = torch.argsort(self.indices, stable=True)
-        counts = torch.bincount(self.indices, minlength=self.shape[1])
-        indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        rows = torch.searchsorted(self.indptr, order, right=True).sub_(1)  # self.rows[order], which need not be kept
+        with torch.inference_mode(False):
+            order = torch.argsort(self.indices, stable=True)
+            counts = torch.bincount(self.indices, minlength=self.shape[1])
+            indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+            rows = torch.searchsorted(self.indptr, order, right=True).sub_(1)  # self.rows[order], without keeping rows
         structure = SparseStructure(indptr, rows, (self.shape[1], self.shape[0]))
         return (self if structure.equals(self) else structure), order
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from confgcn import kernels
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
-from confgcn.kernels import compiled
+from confgcn.kernels import library
 from confgcn.sparse import SparseStructure
 
 torch.set_num_threads(1)  # tests run side by side; on graphs this small a second thread only waits
@@ -34,8 +34,8 @@ def same_numbers_every_time() -> None:
 @pytest.fixture(params=["pure", "compiled"])
 def each_kernels(request: pytest.FixtureRequest) -> Iterator[str]:
     """Once with either kernels in use; without the compiled ones their turn is skipped."""
-    if request.param == "compiled" and not compiled.available():
-        pytest.skip(compiled.why_not())
+    if request.param == "compiled" and not library.available():
+        pytest.skip(library.why_not())
     with kernels.using(request.param):
         yield request.param
 

@@ -159,3 +159,20 @@ def test_every_node_is_in_the_loss_only_where_the_objective_reads_it(six_nodes: 
     assert ConfGCN(shape, const_over="all", lambda_const=0.0).nodes_in_loss(six_nodes) is six_nodes.train
     assert ConfGCN(shape, const_over="labelled", lambda_const=0.1).nodes_in_loss(six_nodes) is six_nodes.train
     assert GCN(shape).nodes_in_loss(six_nodes) is six_nodes.train
+
+
+@every_variant
+def test_what_is_kept_from_inference_mode_serves_training(variant: tuple[str, str], each_kernels: str) -> None:
+    graph = random_graph(40)
+    method = random_method(variant, graph, 2)
+    with torch.inference_mode():
+        method(graph)
+        method(graph, graph.train)
+        method.loss_terms(graph, method(graph, graph.train if variant[1] != "paper" else None))
+    assert all(torch.isfinite(value).all() for value in objective_and_gradients(method, graph, None))
+
+
+def test_nodes_named_twice_are_refused() -> None:
+    graph = random_graph(40)
+    with pytest.raises(ValueError, match="named twice"):
+        random_method(("gcn", "reference"), graph, 1)(graph, torch.tensor([3, 3, 5]))

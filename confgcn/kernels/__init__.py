@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from torch import Tensor
 
 from confgcn.exceptions import ResourceError, unknown_name
-from confgcn.kernels import compiled, pure
+from confgcn.kernels import compiled, library, pure
 from confgcn.sparse import SparseStructure
 
 Name = Literal["pure", "compiled"]
@@ -74,8 +74,8 @@ def active_name() -> Name:
 def describe() -> str:
     """The kernels in use in a few words, and what to do for faster ones."""
     if active() is compiled:
-        return f"compiled, {compiled.instructions()}"
-    return "pure torch" if compiled.available() else f"pure torch, which is slower; {compiled.why_not()}"
+        return f"compiled, {library.instructions()}"
+    return "pure torch" if library.available() else f"pure torch, which is slower; {library.why_not()}"
 
 
 def use(name: Name) -> None:
@@ -100,14 +100,14 @@ def _default() -> Kernels:
     name = os.environ.get("CONFGCN_KERNELS")
     if name:
         return _named(name)
-    return compiled if compiled.available() else pure
+    return compiled if library.available() else pure
 
 
 def _named(name: str) -> Kernels:
     if name not in ("pure", "compiled"):
         raise unknown_name("value of CONFGCN_KERNELS", name, ("pure", "compiled"))
-    if name == "compiled" and not compiled.available():
-        raise ResourceError(compiled.why_not())
+    if name == "compiled" and not library.available():
+        raise ResourceError(library.why_not())
     return compiled if name == "compiled" else pure
 
 

@@ -1,98 +1,25 @@
-"""The kernels in C++ (``kernels.cpp``), built where there is a compiler, called on plain buffers.
+"""The kernels in C++ (``kernels.cpp``), called on plain buffers.
 
 Numbers are float32 or float64. Shapes are checked here, since nobody does on the other side.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
+from confgcn.kernels.library import function
 from confgcn.sparse import SparseStructure
-
-INTERFACE = 1  # of kernels.cpp: a library built from another one is not called
-
-_TYPES = {torch.float32: "float32", torch.float64: "float64"}
-_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "r": ctypes.c_double}
-
-# The arguments of each function of interface.h: p a buffer, i a whole number, r a real one.
-_ARGUMENTS = {
-    "distance": "ipppppipi",
-    "distance_gradient": "ipppppipppi",
-    "softmax": "ippipi",
-    "softmax_gradient": "ipppipi",
-    "dense_softmax": "iippi",
-    "dense_softmax_gradient": "iipppi",
-    "sum_rows": "ippipi",
-    "multiply": "ipppppiipi",
-    "entry_products": "ippppiipi",
-    "drop": "ipiiirpi",
-    "all_finite": "ip",
-    "adam_step": "ipppprrrrrri",
-}
-
-
-def available() -> bool:
-    """Is there a library that can be called?"""
-    return _library() is not None
-
-
-def why_not() -> str:
-    """Why there is none, and what to do."""
-    return "there are no compiled kernels in this installation: install it again with a C++ compiler at hand"
-
-
-def instructions() -> str:
-    """The instruction set in use."""
-    library = _library()
-    assert library is not None
-    name: bytes = library.confgcn_instructions()
-    return name.decode()
-
-
-@cache
-def _library() -> ctypes.CDLL | None:
-    here = Path(__file__).parent
-    for path in (here / f"_compiled{suffix}" for suffix in EXTENSION_SUFFIXES):
-        if path.is_file():
-            return _opened(path)
-    return None
-
-
-def _opened(path: Path) -> ctypes.CDLL | None:
-    try:
-        library = ctypes.CDLL(str(path))
-        if library.confgcn_interface() != INTERFACE:
-            return None
-        library.confgcn_instructions.restype = ctypes.c_char_p
-    except (OSError, AttributeError):  # built for another machine, or not ours
-        return None
-    return library
-
-
-@cache
-def _function(name: str, dtype: torch.dtype) -> Any:
-    if dtype not in _TYPES:
-        raise TypeError(f"numbers must be float32 or float64, got {dtype}")
-    function = getattr(_library(), f"confgcn_{name}_{_TYPES[dtype]}")
-    function.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
-    function.restype = ctypes.c_int64 if name == "all_finite" else None
-    return function
 
 
 def edge_distance(structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
     mu, precision, classes = _pair(structure, mu, precision)
     out = mu.new_empty(structure.num_entries)
     numbers = (mu.data_ptr(), precision.data_ptr(), classes, out.data_ptr(), torch.get_num_threads())
-    _function("distance", mu.dtype)(*_places(structure), _address(structure.mirror), *numbers)
+    function("distance", mu.dtype)(*_places(structure), _address(structure.mirror), *numbers)
     return out
 
 
@@ -110,7 +37,7 @@ def edge_distance_gradient(
         ends.append((transposed, gradient[order]))
     for edges, of_edges in ends:
         places = (*_places(edges), _address(structure.mirror))
-        _function("distance_gradient", mu.dtype)(
+        function("distance_gradient", mu.dtype)(
             *places, *inputs, of_edges.data_ptr(), *outputs, torch.get_num_threads()
         )
     return to_mu, to_precision
@@ -120,7 +47,7 @@ def softmax(structure: SparseStructure, scores: Tensor) -> Tensor:
     scores = _of_entries(structure, scores)
     rows, indptr, _ = _places(structure)
     weights = torch.empty_like(scores)
-    _function("softmax", scores.dtype)(
+    function("softmax", scores.dtype)(
         rows, indptr, scores.data_ptr(), _heads(scores), weights.data_ptr(), torch.get_num_threads()
     )
     return weights
@@ -132,7 +59,7 @@ def softmax_gradient(structure: SparseStructure, weights: Tensor, gradient: Tens
     rows, indptr, _ = _places(structure)
     to_scores = torch.empty_like(weights)
     buffers = (weights.data_ptr(), gradient.data_ptr(), _heads(weights), to_scores.data_ptr())
-    _function("softmax_gradient", weights.dtype)(rows, indptr, *buffers, torch.get_num_threads())
+    function("softmax_gradient", weights.dtype)(rows, indptr, *buffers, torch.get_num_threads())
     return to_scores
 
 
@@ -141,7 +68,7 @@ def dense_softmax(scores: Tensor) -> Tensor:
     scores = scores.contiguous()
     weights = torch.empty_like(scores)
     buffers = (scores.data_ptr(), weights.data_ptr())
-    _function("dense_softmax", scores.dtype)(*scores.shape, *buffers, torch.get_num_threads())
+    function("dense_softmax", scores.dtype)(*scores.shape, *buffers, torch.get_num_threads())
     return weights
 
 
@@ -151,7 +78,7 @@ def dense_softmax_gradient(weights: Tensor, gradient: Tensor) -> Tensor:
     _require_alike("weights and gradient", weights, gradient)
     to_scores = torch.empty_like(weights)
     buffers = (weights.data_ptr(), gradient.data_ptr(), to_scores.data_ptr())
-    _function("dense_softmax_gradient", weights.dtype)(*weights.shape, *buffers, torch.get_num_threads())
+    function("dense_softmax_gradient", weights.dtype)(*weights.shape, *buffers, torch.get_num_threads())
     return to_scores
 
 
@@ -159,7 +86,7 @@ def sum_rows(structure: SparseStructure, values: Tensor) -> Tensor:
     values = _of_entries(structure, values)
     rows, indptr, _ = _places(structure)
     sums = values.new_empty(rows, *values.shape[1:])
-    _function("sum_rows", values.dtype)(
+    function("sum_rows", values.dtype)(
         rows, indptr, values.data_ptr(), _heads(values), sums.data_ptr(), torch.get_num_threads()
     )
     return sums
@@ -182,7 +109,7 @@ def _multiply(structure: SparseStructure, order: Tensor | None, values: Tensor, 
     if values.dim() == 2 and dense.size(1) != heads:
         raise ValueError(f"expected {heads} heads, got {_kind(dense)}")
     out = dense.new_empty((rows, *dense.shape[1:]))
-    _function("multiply", values.dtype)(
+    function("multiply", values.dtype)(
         *_places(structure),
         _address(order),
         values.data_ptr(),
@@ -201,7 +128,7 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
     if (left.size(0), right.size(0)) != structure.shape or not alike:
         raise ValueError(f"expected factors of {structure.shape} rows, got {_kind(left)} and {_kind(right)}")
     out = left.new_empty((structure.num_entries, *left.shape[1:-1]))
-    _function("entry_products", left.dtype)(
+    function("entry_products", left.dtype)(
         *_places(structure),
         left.data_ptr(),
         right.data_ptr(),
@@ -217,15 +144,13 @@ def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) ->
     values = values.contiguous()
     out = torch.empty_like(values)
     numbers = (seed, start, threshold, scale)
-    _function("drop", values.dtype)(
-        values.numel(), values.data_ptr(), *numbers, out.data_ptr(), torch.get_num_threads()
-    )
+    function("drop", values.dtype)(values.numel(), values.data_ptr(), *numbers, out.data_ptr(), torch.get_num_threads())
     return out
 
 
 def all_finite(values: Tensor) -> bool:
     values = values.contiguous()
-    return bool(_function("all_finite", values.dtype)(values.numel(), values.data_ptr()))
+    return bool(function("all_finite", values.dtype)(values.numel(), values.data_ptr()))
 
 
 def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]) -> None:
@@ -235,7 +160,7 @@ def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, nu
     if not (weight.is_contiguous() and mean.is_contiguous() and square.is_contiguous()):
         raise ValueError("weight and moments must each lie in one piece")
     buffers = (weight.data_ptr(), gradient.data_ptr(), mean.data_ptr(), square.data_ptr())
-    _function("adam_step", weight.dtype)(weight.numel(), *buffers, *numbers, torch.get_num_threads())
+    function("adam_step", weight.dtype)(weight.numel(), *buffers, *numbers, torch.get_num_threads())
 
 
 _PLACES: WeakKeyDictionary[SparseStructure, tuple[int, int, int]] = WeakKeyDictionary()

@@ -107,6 +107,6 @@ extern "C" {
 #define NAME(function) confgcn_##function##_float64
 #include "interface.h"
 
-int64_t confgcn_interface() { return 1; }
+int64_t confgcn_interface() { return 2; }
 const char* confgcn_instructions() { return has_vectors() ? "avx2" : "baseline"; }
 }

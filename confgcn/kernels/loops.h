@@ -1,8 +1,8 @@
 // The loops over edges. kernels.cpp includes this file once for each instruction set, inside a namespace of its own.
 //
 // A matrix is compressed by rows: row i holds the entries indptr[i] .. indptr[i + 1], entry e stands in column
-// indices[e]. Every function works on the rows first .. last and writes to no other row's entries, so rows can be
-// shared out among threads, and each sum is formed in one order: the bits do not depend on the number of threads.
+// indices[e]. Every function works on the rows first .. last and writes what no other row does, so rows can be shared
+// out among threads, and each sum is formed in one order: the bits do not depend on the number of threads.
 
 // Calls body(width) with a width that the compiler knows where it is a common one, and can so keep a row in registers.
 template <typename Body>

@@ -88,8 +88,8 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
 def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
     bits = _split_mix(seed, start // 4, (values.numel() + 3) // 4).view(torch.int16)[: values.numel()]
     # As signed numbers the bits 0 .. 65535 are 0 .. 32767, -32768 .. -1: half a turn puts them in order.
-    keep = (bits ^ -(2**15)).view(values.shape) <= threshold - 1 - 2**15
-    return values.mul(keep).mul_(scale)
+    dropped = (bits ^ -(2**15)).view(values.shape) > threshold - 1 - 2**15
+    return values.mul(scale).masked_fill_(dropped, 0.0)
 
 
 def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]) -> None:
@@ -168,7 +168,8 @@ _PAIRS: WeakKeyDictionary[SparseStructure, _Pairs] = WeakKeyDictionary()
 
 def _pairs(structure: SparseStructure) -> _Pairs:
     if structure not in _PAIRS:
-        _PAIRS[structure] = _find_pairs(structure)
+        with torch.inference_mode(False):  # what is kept serves training too
+            _PAIRS[structure] = _find_pairs(structure)
     return _PAIRS[structure]
 
 

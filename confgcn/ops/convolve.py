@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -71,31 +70,30 @@ class _Convolution(HandDerived):
         structure: SparseStructure | None,
         rate: float,
     ) -> Tensor:
-        core = kernels.active()
-        dropped = _Dropped(features, structure, Mask.draw(rate) if rate else None)
-        message = dropped.times(weight)
+        ctx.adjacency, ctx.structure, ctx.mask = adjacency, structure, Mask.draw(rate) if rate else None
+        message = _Dropped(features, structure, ctx.mask).times(weight)
         if bias is not None:
             message += bias
-        ctx.adjacency, ctx.dropped = adjacency, dropped
-        ctx.save_for_backward(edge_weights, weight, message)
-        return core.multiply(adjacency, edge_weights, message)
+        ctx.save_for_backward(edge_weights, features, weight, message)
+        return kernels.active().multiply(adjacency, edge_weights, message)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         HandDerived.refuse_second_derivative()
         core = kernels.active()
-        edge_weights, weight, message = ctx.saved_tensors
+        edge_weights, features, weight, message = ctx.saved_tensors
+        dropped = _Dropped(features, ctx.structure, ctx.mask)
         needs_edges, needs_features, _, needs_bias, *_ = ctx.needs_input_grad
         to_edges = core.entry_products(ctx.adjacency, gradient, message) if needs_edges else None
         to_message = core.multiply_transposed(ctx.adjacency, edge_weights, gradient)
         to_bias = to_message.sum(0) if needs_bias else None
-        to_features = ctx.dropped.gradient(to_message, weight) if needs_features else None
-        return to_edges, to_features, ctx.dropped.transposed_times(to_message), to_bias, None, None, None
+        to_features = dropped.gradient(to_message, weight) if needs_features else None
+        return to_edges, to_features, dropped.transposed_times(to_message), to_bias, None, None, None
 
 
 @dataclass(frozen=True, eq=False)
 class _Dropped:
-    """D(X): dense features are dropped a block of rows at a time, when they are needed, and never kept."""
+    """D(X), made when it is needed and never kept; dense features a block of rows at a time."""
 
     features: Tensor  # (rows, in), or the stored values of sparse features
     structure: SparseStructure | None
@@ -104,7 +102,7 @@ class _Dropped:
     def times(self, weight: Tensor) -> Tensor:
         """D(X) W."""
         if self.structure is not None:
-            return kernels.active().multiply(self.structure, self.values, weight)
+            return kernels.active().multiply(self.structure, self.drop(self.features), weight)
         product = weight.new_empty(self.features.shape[0], weight.shape[1])
         for rows, block in self.blocks():
             torch.mm(block, weight, out=product[rows])
@@ -113,7 +111,7 @@ class _Dropped:
     def transposed_times(self, dense: Tensor) -> Tensor:
         """D(X)^T B."""
         if self.structure is not None:
-            return kernels.active().multiply_transposed(self.structure, self.values, dense)
+            return kernels.active().multiply_transposed(self.structure, self.drop(self.features), dense)
         product = dense.new_zeros(self.features.shape[1], dense.shape[1])
         for rows, block in self.blocks():
             product.addmm_(block.T, dense[rows])
@@ -128,11 +126,6 @@ class _Dropped:
     def drop(self, values: Tensor) -> Tensor:
         """The mask on other values of the same shape."""
         return values if self.mask is None else self.mask.apply(values)
-
-    @cached_property
-    def values(self) -> Tensor:
-        """The stored values of sparse features after dropout."""
-        return self.drop(self.features)
 
     def blocks(self) -> Iterator[tuple[slice, Tensor]]:
         """The rows of D(X), a block at a time."""

@@ -34,7 +34,8 @@ def degree_weights(adjacency: SparseStructure, dtype: torch.dtype) -> Tensor:
     r"""Kipf and Welling's weights :math:`1 / \sqrt{D_u D_v}` over every edge, (E,); found once for an adjacency."""
     weights = _DEGREE_WEIGHTS.get(adjacency)
     if weights is None or weights.dtype != dtype:
-        weights = normalise(adjacency, torch.ones(adjacency.num_entries, dtype=dtype), "symmetric")
+        with torch.inference_mode(False):  # what is kept serves training too
+            weights = normalise(adjacency, torch.ones(adjacency.num_entries, dtype=dtype), "symmetric")
         _DEGREE_WEIGHTS[adjacency] = weights
     return weights
 

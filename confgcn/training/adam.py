@@ -34,15 +34,15 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change every parameter that has a gradient."""
+        """Change every parameter; one that nothing depends on has a gradient of zero."""
         self.steps += 1
         rate = self.learning_rate / (1.0 - self.MEAN_DECAY**self.steps)
         root = math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
         numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate, root, self.EPSILON)
         for weight, mean, square, decay in self.moments:
-            if weight.grad is not None:
-                share = decay(_squared_norm(weight)) if callable(decay) else decay
-                kernels.active().adam_step(weight, weight.grad, mean, square, (*numbers, share))
+            gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
+            share = decay(_squared_norm(weight)) if callable(decay) else decay
+            kernels.active().adam_step(weight, gradient, mean, square, (*numbers, share))
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.kernels import compiled
+from confgcn.kernels import compiled, library
 from confgcn.sparse import SparseStructure
 
-pytestmark = pytest.mark.skipif(not compiled.available(), reason=compiled.why_not())
+pytestmark = pytest.mark.skipif(not library.available(), reason=library.why_not())
 
 NUMBERS = (0.9, 0.999, 0.01, 0.5, 1e-8, 0.0)
 

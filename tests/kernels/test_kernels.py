@@ -14,11 +14,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.kernels import Kernels, compiled, pure
+from confgcn.kernels import Kernels, compiled, library, pure
 from confgcn.sparse import SparseStructure
 from confgcn.training.threads import computing_with
 
-pytestmark = pytest.mark.skipif(not compiled.available(), reason=compiled.why_not())
+pytestmark = pytest.mark.skipif(not library.available(), reason=library.why_not())
 
 WIDTHS = [*range(1, 10), 16, 17, 32, 33, 40, 64]
 HEADS = [(), (1,), (3,)]  # () is (E,) with (N, width), the others are (E, heads) with (N, heads, width)
@@ -105,6 +105,12 @@ def test_a_part_is_dropped_as_it_is_in_the_whole(core: Kernels, start: int) -> N
 def test_drop_at_the_highest_threshold_keeps_everything(core: Kernels, dtype: torch.dtype) -> None:
     values = torch.randn(1001, dtype=dtype)
     assert torch.equal(core.drop(values, 5, 0, 2**16, 1.0), values)
+
+
+@every_core
+def test_a_dropped_value_is_zero_whatever_it_was(core: Kernels) -> None:
+    dropped = core.drop(torch.full((1001,), float("inf")), 5, 0, 2**15, 2.0)
+    assert set(dropped.tolist()) == {0.0, float("inf")}
 
 
 @every_dtype

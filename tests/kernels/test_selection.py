@@ -10,9 +10,9 @@ import pytest
 
 from confgcn import kernels
 from confgcn.exceptions import ResourceError, UsageError
-from confgcn.kernels import compiled, pure
+from confgcn.kernels import compiled, library, pure
 
-needs_compiled = pytest.mark.skipif(not compiled.available(), reason=compiled.why_not())
+needs_compiled = pytest.mark.skipif(not library.available(), reason=library.why_not())
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_library(monkeypatch: pytest.MonkeyPatch, nothing_chosen: None) -> None:
     """As where there was no compiler."""
-    monkeypatch.setattr(compiled, "_library", lambda: None)
+    monkeypatch.setattr(library, "library", lambda: None)
 
 
 @pytest.mark.parametrize("name", ["pure", pytest.param("compiled", marks=needs_compiled)])
@@ -46,7 +46,7 @@ def test_a_wrong_choice_is_answered_with_the_right_ones(monkeypatch: pytest.Monk
 def test_compiled_ones_are_used_where_they_are(nothing_chosen: None) -> None:
     assert kernels.active() is compiled
     assert kernels.active_name() == "compiled"
-    assert compiled.instructions() in ("avx2", "baseline")
+    assert library.instructions() in ("avx2", "baseline")
 
 
 def test_pure_ones_are_used_where_there_are_no_others(no_library: None) -> None:
@@ -82,7 +82,7 @@ def test_a_choice_ends_with_its_block_after_an_error(nothing_chosen: None) -> No
 
 @needs_compiled
 def test_a_library_of_another_interface_is_not_called(monkeypatch: pytest.MonkeyPatch, nothing_chosen: None) -> None:
-    monkeypatch.setattr(compiled, "INTERFACE", compiled.INTERFACE + 1)
-    monkeypatch.setattr(compiled, "_library", compiled._library.__wrapped__)
-    assert not compiled.available()
+    monkeypatch.setattr(library, "INTERFACE", library.INTERFACE + 1)
+    monkeypatch.setattr(library, "library", library.library.__wrapped__)
+    assert not library.available()
     assert kernels.active() is pure

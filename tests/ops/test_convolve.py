@@ -127,3 +127,14 @@ def test_no_sources_give_no_rows(sparse: bool, bias: bool, rate: float) -> None:
     assert output.shape == (0, 3)
     output.sum().backward()
     assert not weight.grad.any()
+
+
+@sparse_or_dense
+def test_features_changed_before_the_backward_pass_are_noticed(adjacency: SparseStructure, sparse: bool) -> None:
+    features = some_features(adjacency.shape[1], sparse=sparse)
+    edge_weights, weight, _ = random_arguments(adjacency, 3, bias=False)
+    output = convolve(adjacency, edge_weights, features, weight)
+    with torch.no_grad():
+        values_of(features).zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()

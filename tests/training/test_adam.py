@@ -74,14 +74,16 @@ def test_a_saved_state_goes_on_to_the_same_bits() -> None:
     assert all(map(torch.equal, descend(second, resumed, range(10, 20)), expected))
 
 
-def test_a_weight_without_gradient_stays_as_it_is() -> None:
-    weights = some_weights()
-    before = [weight.detach().clone() for weight in weights]
-    set_gradients(weights, 0)
-    weights[0].grad = None
-    Adam(groups_of(weights, 0.1), learning_rate=0.05).step()
-    assert torch.equal(weights[0], before[0])
-    assert not torch.equal(weights[1], before[1])
+def test_a_weight_without_gradient_decays_as_one_with_a_gradient_of_zero() -> None:
+    without, zero = some_weights(), some_weights()
+    before = without[0].detach().clone()
+    for weights in (without, zero):
+        set_gradients(weights, 0)
+    without[0].grad, zero[0].grad = None, torch.zeros_like(zero[0])
+    for weights in (without, zero):
+        Adam(groups_of(weights, 0.1), learning_rate=0.05).step()
+    assert all(map(torch.equal, without, zero))
+    assert not torch.equal(without[0], before)
 
 
 def test_a_gradient_may_lie_apart() -> None:

@@ -1,0 +1,82 @@
+"""The library built from ``kernels.cpp``: where it is, and its functions by name and type of number."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+import torch
+
+INTERFACE = 2  # of kernels.cpp: a library built from another one is not called
+
+_TYPES = {torch.float32: "float32", torch.float64: "float64"}
+_KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "r": ctypes.c_double}
+
+# The arguments of each function of interface.h: p a buffer, i a whole number, r a real one.
+_ARGUMENTS = {
+    "distance": "ipppppipi",
+    "distance_gradient": "ipppppipppi",
+    "softmax": "ippipi",
+    "softmax_gradient": "ipppipi",
+    "dense_softmax": "iippi",
+    "dense_softmax_gradient": "iipppi",
+    "sum_rows": "ippipi",
+    "multiply": "ipppppiipi",
+    "entry_products": "ippppiipi",
+    "drop": "ipiiirpi",
+    "all_finite": "ip",
+    "adam_step": "ipppprrrrrri",
+}
+
+
+def available() -> bool:
+    """Is there a library that can be called?"""
+    return library() is not None
+
+
+def why_not() -> str:
+    """Why there is none, and what to do."""
+    return "there are no compiled kernels in this installation: install it again with a C++ compiler at hand"
+
+
+def instructions() -> str:
+    """The instruction set in use."""
+    opened = library()
+    assert opened is not None
+    name: bytes = opened.confgcn_instructions()
+    return name.decode()
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The library, or None where there is none that can be called."""
+    here = Path(__file__).parent
+    for path in (here / f"_compiled{suffix}" for suffix in EXTENSION_SUFFIXES):
+        if path.is_file():
+            return _opened(path)
+    return None
+
+
+def _opened(path: Path) -> ctypes.CDLL | None:
+    try:
+        opened = ctypes.CDLL(str(path))
+        if opened.confgcn_interface() != INTERFACE:
+            return None
+        opened.confgcn_instructions.restype = ctypes.c_char_p
+    except (OSError, AttributeError):  # built for another machine, or not ours
+        return None
+    return opened
+
+
+@cache
+def function(name: str, dtype: torch.dtype) -> Any:
+    """A function of the library for numbers of this type."""
+    if dtype not in _TYPES:
+        raise TypeError(f"numbers must be float32 or float64, got {dtype}")
+    found = getattr(library(), f"confgcn_{name}_{_TYPES[dtype]}")
+    found.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
+    found.restype = ctypes.c_int64 if name == "all_finite" else None
+    return found

@@ -18,6 +18,7 @@ $(INSTALLED): pyproject.toml setup.py $(wildcard confgcn/kernels/*.cpp confgcn/k
 	@echo "Installing into $(VENV); the first time this takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,figures,tune]'
+	@$(BIN)/python -c "from confgcn import kernels; print('kernels:', kernels.describe())"
 	touch $@
 
 demo: setup

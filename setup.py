@@ -9,7 +9,15 @@ KERNELS = Extension(
     sources=["confgcn/kernels/kernels.cpp"],
     depends=["confgcn/kernels/loops.h", "confgcn/kernels/interface.h"],
     # The library must run on other machines than the one it is built on: no flag asks for this one's instructions.
-    extra_compile_args=["-std=c++17", "-O3", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-pthread"],
+    extra_compile_args=[
+        "-std=c++17",
+        "-O3",
+        "-fopenmp-simd",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-pthread",
+        "-g0",
+    ],
     extra_link_args=["-pthread"],
     language="c++",
     optional=True,

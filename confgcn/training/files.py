@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from confgcn.exceptions import CorruptFileError, ResourceError
 TEMPORARY_SUFFIX = ".tmp"
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
 SEAL = "sha256"
+COPIES_IN_SAVING = 3  # the bytes of each tensor, safetensors' own, and the content it hands back
 
 
 def write_atomic(path: Path, content: bytes) -> None:
@@ -70,6 +72,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
     """``<stem>.safetensors``, then ``<stem>.json`` with the record and the checksum of the tensors."""
+    _require_memory(COPIES_IN_SAVING * sum(value.nbytes for value in tensors.values()))
     content = save_tensors({name: value.contiguous() for name, value in tensors.items()})
     write_atomic(stem.with_suffix(".safetensors"), content)
     write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": _digest(content)})
@@ -88,6 +91,14 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return load_tensors(content), record
     except SafetensorError as error:
         raise CorruptFileError(f"{path}: corrupt ({error})") from None
+
+
+def _require_memory(size: int) -> None:
+    """Raise what can be caught: safetensors ends the process where it gets no memory."""
+    try:
+        mmap.mmap(-1, max(1, size)).close()  # asked for and not touched
+    except OSError:
+        raise MemoryError(f"{size} bytes to save the weights") from None
 
 
 def _refuse_constant(name: str) -> None:

@@ -90,3 +90,10 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, mo
 def test_numbers_that_are_not_finite_are_never_written() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         files.to_json({"x": float("nan")})
+
+
+def test_too_little_memory_for_saving_is_an_error_that_can_be_caught(tmp_path: Path) -> None:
+    huge = torch.empty(1).expand(2**55)  # takes no memory itself
+    with pytest.raises(MemoryError, match=r"\d+ bytes"):
+        files.write_tensors(tmp_path / "model", {"huge": huge}, {})
+    assert not list(tmp_path.iterdir())

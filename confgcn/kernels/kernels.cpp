@@ -63,8 +63,8 @@ bool has_vectors() {
 #define CALL(loop, ...) baseline::loop(__VA_ARGS__)
 #endif
 
-// Starting a thread takes about as long as this many multiplications.
-constexpr int64_t kWorkPerThread = 200000;
+// Below this many multiplications for each, starting threads costs more than they save.
+constexpr int64_t kWorkPerThread = 1000000;
 
 // The row at which the p-th of so many shares of the entries begins.
 int64_t share_begin(const int64_t* indptr, int64_t rows, int64_t share, int64_t shares) {

@@ -187,5 +187,6 @@ def _title(variant: str) -> str:
 def _large_cell(found: list[dict[str, Any]]) -> str:
     measured = [row for row in found if "cpu" in row]
     if not measured:
-        return "out of memory" if found else ""
+        short_of_memory = any("alloc" in row["failed"] or "MemoryError" in row["failed"] for row in found)
+        return "out of memory" if short_of_memory else "failed" if found else ""
     return f"{statistics.median(row['cpu'] for row in measured):.3g} ({max(row['peak_gb'] for row in measured):.2f})"

@@ -130,17 +130,17 @@ class Graph:
 
     def receptive_field(self, nodes: Tensor | None, *, depth: int) -> ReceptiveField:
         """What ``depth`` layers read to predict these nodes (None: all); kept for the parts of the split."""
-        key = (id(nodes), depth)
-        field = self._receptive_fields.get(key)
+        part = next((name for name in ("train", "validation", "test") if getattr(self, name) is nodes), "")
+        field = self._receptive_fields.get((part, depth))
         if field is None:
             with torch.inference_mode(False):  # what is kept serves training too
                 field = ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
-            if any(nodes is part for part in (self.train, self.validation, self.test)):
-                self._receptive_fields[key] = field
+            if part:
+                self._receptive_fields[part, depth] = field
         return field
 
     @cached_property
-    def _receptive_fields(self) -> dict[tuple[int, int], ReceptiveField]:
+    def _receptive_fields(self) -> dict[tuple[str, int], ReceptiveField]:
         return {}
 
     @cached_property

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -46,7 +47,7 @@ class Prediction:
         """The logits of these nodes, (n, C)."""
         if self.nodes is None:
             return rows_at(self.logits, nodes)
-        if self.nodes is not nodes:
+        if self.nodes is not nodes and not torch.equal(self.nodes, nodes):
             raise ValueError("the prediction was made for other nodes than those asked of it")
         return self.logits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,20 @@ def test_nodes_named_twice_are_refused() -> None:
     graph = random_graph(40)
     with pytest.raises(ValueError, match="named twice"):
         random_method(("gcn", "reference"), graph, 1)(graph, torch.tensor([3, 3, 5]))
+
+
+def test_a_copied_graph_does_not_answer_for_nodes_of_the_first() -> None:
+    graph = random_graph(40)
+    method = random_method(("gcn", "reference"), graph, 2)
+    method(graph, graph.train)
+    copied = copy.deepcopy(graph)
+    asked = [torch.tensor([3, 4]) for _ in range(50)]
+    everything = method(copied).logits
+    for nodes in asked:
+        torch.testing.assert_close(method(copied, nodes).logits, everything[nodes], rtol=1e-12, atol=1e-12)
+    assert set(copied._receptive_fields) == {("train", 2)}
+
+
+def test_logits_are_those_of_nodes_equal_to_the_ones_asked_for() -> None:
+    prediction = Prediction(torch.ones(2, 3), nodes=torch.tensor([4, 7]))
+    assert prediction.logits_of(torch.tensor([4, 7])) is prediction.logits

@@ -82,7 +82,8 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
     check_trainable(first, settings.recipe)
-    kernels.active()
+    if kernels.active_name() == "pure":
+        notify(f"kernels: {kernels.describe()}")
     with torch.device("meta"):
         check_memory(make_method(first, settings))
     for notice in (*_settings_notices(request, settings), *first.notices()):

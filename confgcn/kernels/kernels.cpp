@@ -1,5 +1,5 @@
 // Compiled kernels over compressed sparse rows, bound to plain buffers: no header of Python or torch is needed, so one
-// build serves every version of both. The Python side (compiled.py) checks every shape before it comes here.
+// build serves every version of torch. The Python side (compiled.py) checks every shape before it comes here.
 
 #include <algorithm>
 #include <cmath>

@@ -157,8 +157,8 @@ void dense_softmax(int64_t first, int64_t last, int64_t columns, const T* scores
   with_width(columns, [&](auto width) {
     for (int64_t v = first; v < last; ++v) {
       const T* row = scores + v * width;
-      T highest = row[0];
-      for (int64_t c = 1; c < width; ++c) highest = std::max(highest, row[c]);
+      T highest = -std::numeric_limits<T>::infinity();
+      for (int64_t c = 0; c < width; ++c) highest = std::max(highest, row[c]);
       for (int64_t c = 0; c < width; ++c) weights[v * width + c] = row[c] - highest;
     }
 #pragma omp simd

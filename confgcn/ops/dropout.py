@@ -26,6 +26,8 @@ class Mask:
     @classmethod
     def draw(cls, rate: float) -> Mask:
         """A new mask, its seed drawn from torch's default stream."""
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"dropout: expected a rate from 0 to below 1, got {rate}")
         kept = max(1, round((1.0 - rate) * LEVELS))
         seed = int(torch.empty((), dtype=torch.long).random_(-(2**63), None))
         return cls(seed, kept, LEVELS / kept)

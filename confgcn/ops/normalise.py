@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from confgcn import kernels
+from confgcn.exceptions import unknown_name
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseStructure
 
@@ -23,6 +24,8 @@ def normalise(adjacency: SparseStructure, scores: Tensor, how: Normalisation) ->
     """
     if how == "none":
         return scores
+    if how not in _FUNCTIONS:
+        raise unknown_name("normalisation", how, ["none", *_FUNCTIONS])
     weights: Tensor = _FUNCTIONS[how].of(scores, adjacency)
     return weights
 

@@ -27,7 +27,7 @@ class Adam:
     MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8  # beta_1, beta_2, epsilon
 
     def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
-        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"]]
+        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"] if w.requires_grad]
         self.moments = [(w, torch.zeros_like(w), torch.zeros_like(w), decay) for w, decay in decays]
         self.learning_rate = learning_rate
         self.steps = 0

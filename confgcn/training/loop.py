@@ -125,7 +125,7 @@ class TrainingLoop:
 
     def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
         """Go on from a saved state; one that lacks a part is refused before anything is changed."""
-        _check_complete(tensors, record)
+        _check_complete(tensors, record, self.state()[0])
         self.method.load_state_dict(_under("method/", tensors))
         self.best_weights = _under("best/", tensors)
         self.history = list(record["history"])
@@ -168,10 +168,13 @@ def _backward_of_sum(terms: Iterable[LossTerm]) -> None:
     torch.autograd.backward([value for value, _ in roots], [scale for _, scale in roots])
 
 
-def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
+def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any], own: dict[str, Tensor]) -> None:
     missing = {"history", "best_epoch", "parts"} - record.keys() or set(record["parts"]) - tensors.keys()
     if missing:
         raise CorruptFileError(f"the saved state lacks {', '.join(sorted(missing)[:3])}")
+    for name, tensor in own.items():
+        if not name.startswith("best/") and (name not in tensors or tensors[name].shape != tensor.shape):
+            raise CorruptFileError(f"the saved state has no {name} that fits: it is that of another version or method")
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -33,7 +33,8 @@ def reuse_freed_memory() -> None:
     """Let the allocator keep what is freed instead of giving it back to the system, where it can be told to (glibc).
 
     Every step frees and takes the same arrays: on a graph of a million nodes, getting their pages back from the
-    system takes a third of the time of a step. What was freed before is given back first.
+    system takes a third of the time of a step. What was freed before is given back first. It holds for the whole
+    process from then on: memory stays with it until it ends.
     """
     try:
         library = ctypes.CDLL(None)

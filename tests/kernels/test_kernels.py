@@ -214,3 +214,7 @@ def test_bits_of_a_symmetric_distance_do_not_depend_on_the_number_of_threads() -
             distance = compiled.edge_distance(structure, mu, precision)
             results.append((distance, *compiled.edge_distance_gradient(structure, mu, precision, gradient)))
     assert all(torch.equal(alone, shared) for alone, shared in zip(*results, strict=True))
+
+
+def test_softmax_of_no_columns_is_empty() -> None:
+    assert compiled.dense_softmax(torch.zeros(3, 0)).shape == (3, 0)

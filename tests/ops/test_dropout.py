@@ -95,3 +95,9 @@ def test_dropout_does_nothing_outside_training() -> None:
     features = torch.ones(3, 2)
     assert dropout(features, 0.5, training=False) is features
     assert dropout(features, 0.0, training=True) is features
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5, float("nan")])
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to below 1"):
+        dropout(torch.ones(3), rate, training=True)

@@ -95,3 +95,12 @@ def test_a_gradient_may_lie_apart() -> None:
     for weights in (ours, theirs):
         Adam(groups_of(weights, 0.1), learning_rate=0.05).step()
     assert torch.equal(ours[0], theirs[0])
+
+
+def test_a_frozen_weight_does_not_move() -> None:
+    weights = some_weights()
+    weights[0].requires_grad_(False)
+    before = weights[0].clone()
+    set_gradients(weights[1:], 0)
+    Adam(groups_of(weights, 0.1), learning_rate=0.05).step()
+    assert torch.equal(weights[0], before)

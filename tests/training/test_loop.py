@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from confgcn.exceptions import DataError, DivergedError
+from confgcn.exceptions import CorruptFileError, DataError, DivergedError
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.model.network import ConfGCN
@@ -213,3 +213,14 @@ def test_no_validation_set_is_needed_when_no_rule_looks_at_it() -> None:
     loop.fit()
     assert loop.best is not None
     assert loop.best["epoch"] == 2
+
+
+@pytest.mark.parametrize("part", ["optimiser/0/mean", "method/layers.0.weight"])
+def test_a_state_of_another_shape_is_refused_before_anything_is_changed(small_graph: Graph, part: str) -> None:
+    loop = TrainingLoop(ConfGCN(Shape.of(small_graph)), small_graph, Recipe(epochs=2))
+    loop.run_epoch()
+    tensors, record = loop.state()
+    weights = {name: value.clone() for name, value in loop.method.state_dict().items()}
+    with pytest.raises(CorruptFileError, match=part):
+        loop.load_state({**tensors, part: torch.zeros(1)}, record)
+    assert all(torch.equal(value, weights[name]) for name, value in loop.method.state_dict().items())

@@ -79,7 +79,9 @@ def trained(words: list[str]) -> dict[str, Any] | str:
 
 
 def together(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Runs of one seed each as one row."""
+    """Runs of one seed each as one row, which has no accuracy where too few of them ended."""
+    if len(runs) < 2:
+        return {"seeds": len(runs)}
     accuracies = [run["test_accuracy"] for run in runs]
     return {
         "test_accuracy": statistics.fmean(accuracies),

@@ -89,6 +89,8 @@ def cell(row: dict[str, Any] | None) -> str:
     """A row's accuracy, or what became of it."""
     if row is None:
         return ""
+    if "test_accuracy" not in row:
+        return "failed"
     accuracy = f"{100 * row['test_accuracy']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
     failed = len(row["failures"])
     return f"{accuracy} ({failed} of {failed + row['seeds']} diverged)" if failed else accuracy

@@ -121,6 +121,11 @@ class Graph:
         """Number of neighbours of each node, itself not counted, (N,)."""
         return self.adjacency.indptr[1:] - self.adjacency.indptr[:-1] - 1
 
+    @property
+    def neighbours(self) -> SparseStructure:
+        """The adjacency without self loops."""
+        return self.adjacency.without_diagonal[0]
+
     @cached_property
     def node_rows(self) -> Tensor | slice:
         """Where the graph's nodes stand in a table by node id; a slice where they stand in a row."""
@@ -154,6 +159,11 @@ class Graph:
         """The labels of the training nodes, (train,)."""
         with torch.inference_mode(False):
             return self.labels[self.train]
+
+    def features_at(self, nodes: Tensor) -> Tensor | SparseMatrix:
+        """The features of these nodes, which may be named more than once."""
+        features = self.features
+        return features.at_rows(nodes) if isinstance(features, SparseMatrix) else features.index_select(0, nodes)
 
     def training_view(self) -> Graph:
         """The graph as a method may see it: every label outside the training set is hidden."""

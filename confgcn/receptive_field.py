@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from confgcn.ops import rows_at
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 # Where a layer reads nearly every node it takes all: a copy of nearly all edges saves no time and costs their memory.
@@ -18,15 +19,20 @@ class Hop:
     """The edges that one layer reads.
 
     ``structure`` (targets, sources) is a part of the adjacency, numbered anew; ``edges`` says which of the field's
-    edges its own are, None: all.
+    edges its own are, None: all; ``own`` where each target stands among the sources, None: in the same place.
     """
 
     structure: SparseStructure
     edges: Tensor | None
+    own: Tensor | None
 
     def pick(self, of_field: Tensor) -> Tensor:
         """What belongs to these edges, of a quantity of the field's edges."""
         return of_field if self.edges is None else of_field.index_select(0, self.edges)
+
+    def targets(self, of_sources: Tensor) -> Tensor:
+        """The rows of the targets, of a quantity of the sources."""
+        return of_sources if self.own is None else rows_at(of_sources, self.own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,7 @@ class ReceptiveField:
 
     ``nodes`` None means all, ``edges`` None all edges of the adjacency. The last hop's targets are the nodes, the
     first hop's sources the rows of ``features``. Every node is its own neighbour, so the first hop holds all edges.
+    A field of depth zero has no hops: the nodes' own features are all it reads.
     """
 
     nodes: Tensor | None
@@ -54,8 +61,8 @@ class ReceptiveField:
         for _ in range(depth):
             hop, targets = _hop_into(adjacency, targets)
             hops.insert(0, hop)
-        edges = hops[0].edges
-        numbered = (Hop(hop.structure, _places_among(edges, hop.edges)) for hop in hops)
+        edges = hops[0].edges if hops else torch.empty(0, dtype=torch.long)
+        numbered = (replace(hop, edges=_places_among(edges, hop.edges)) for hop in hops)
         return cls(nodes, edges, _rows_of(features, targets), tuple(numbered))
 
     def pick(self, of_edges: Tensor) -> Tensor:
@@ -66,12 +73,12 @@ class ReceptiveField:
 def _hop_into(adjacency: SparseStructure, targets: Tensor | None) -> tuple[Hop, Tensor | None]:
     """The edges into the targets, and their sources: sorted, None for all."""
     if targets is None:
-        return Hop(adjacency, None), None
+        return Hop(adjacency, None, None), None
     structure, edges = adjacency.at_rows(targets)
     sources = structure.indices.unique()
     if len(sources) > NEARLY_ALL * adjacency.shape[1]:
-        return Hop(structure, edges), None
-    return Hop(structure.at_columns(sources), edges), sources
+        return Hop(structure, edges, targets), None
+    return Hop(structure.at_columns(sources), edges, torch.searchsorted(sources, targets)), sources
 
 
 def _places_among(of_field: Tensor | None, edges: Tensor | None) -> Tensor | None:

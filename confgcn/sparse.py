@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
@@ -51,6 +52,19 @@ class SparseStructure:
         structure, order = self.transposed
         return order if structure is self else None
 
+    @cached_property
+    def without_diagonal(self) -> tuple[SparseStructure, Tensor]:
+        """The entries off the diagonal, and their positions among all."""
+        with torch.inference_mode(False):
+            entries = (self.rows != self.indices).nonzero().squeeze(1)
+            counts = torch.bincount(self.rows[entries], minlength=self.shape[0])
+            indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+            return SparseStructure(indptr, self.indices[entries], self.shape), entries
+
+    def with_ones(self) -> SparseMatrix:
+        """One at every entry, in double precision."""
+        return SparseMatrix(self, torch.ones(self.num_entries, dtype=torch.double))
+
     def equals(self, other: SparseStructure) -> bool:
         """Have both the same entries?"""
         same_rows = self.shape == other.shape and torch.equal(self.indptr, other.indptr)
@@ -84,6 +98,11 @@ class SparseMatrix:
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same structure with other values."""
         return SparseMatrix(self.structure, values)
+
+    def to_scipy(self) -> sp.csr_array:
+        """The same matrix for scipy's solvers."""
+        places = self.structure.indices.numpy(), self.structure.indptr.numpy()
+        return sp.csr_array((self.values.numpy(), *places), shape=self.shape)
 
     def at_rows(self, rows: Tensor) -> SparseMatrix:
         """These rows alone."""

@@ -26,7 +26,9 @@ def _known_method(name: str) -> str:
 GraphName = Annotated[
     str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.", callback=_known_graph)
 ]
-MethodName = Annotated[str, typer.Option("--method", help="Method to train.", callback=_known_method)]
+MethodName = Annotated[
+    str, typer.Option("--method", help="Method to train; `confgcn methods` lists them.", callback=_known_method)
+]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
 ]

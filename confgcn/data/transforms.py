@@ -10,21 +10,26 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
 
-FeatureScaling = Literal["none", "rows"]
+FeatureScaling = Literal["none", "rows", "unit"]
 
 
 def scale_features(graph: Graph, how: FeatureScaling) -> Graph:
-    """``rows``: divide each row by the sum of its absolute values; rows of zeros stay zero."""
+    """``rows``: divide each row by the sum of its absolute values, ``unit``: by its Euclidean length.
+
+    Rows of zeros stay zero.
+    """
     if how == "none":
         return graph
+    power = 1 if how == "rows" else 2
     features = graph.features
     if isinstance(features, SparseMatrix):
         values = features.values.double()  # a float32 sum can overflow where its parts do not
-        sums = features.with_values(values.abs()).row_sums()[features.structure.rows]
-        return graph.with_features(features.with_values(_divided(values, sums)))
+        sums = features.with_values(values.abs() ** power).row_sums()[features.structure.rows]
+        return graph.with_features(features.with_values(_divided(values, sums ** (1 / power))))
     wide = features.double()
-    return graph.with_features(_divided(wide, wide.abs().sum(1, keepdim=True)))
+    sums = (wide.abs() ** power).sum(1, keepdim=True)
+    return graph.with_features(_divided(wide, sums ** (1 / power)))
 
 
-def _divided(values: Tensor, sums: Tensor) -> Tensor:
-    return torch.where(sums > 0, values / sums, 0.0).float()
+def _divided(values: Tensor, norms: Tensor) -> Tensor:
+    return torch.where(norms > 0, values / norms, 0.0).float()

@@ -43,6 +43,16 @@ def degree_weights(adjacency: SparseStructure, dtype: torch.dtype) -> Tensor:
     return weights
 
 
+def mean_weights(adjacency: SparseStructure, chosen: Tensor, dtype: torch.dtype) -> Tensor:
+    """Weights that average over the chosen edges of a target; where it has none, all are zero.
+
+    Shapes: ``chosen`` (E,), of bool -> (E,).
+    """
+    ones = chosen.to(dtype)
+    counts = kernels.active().sum_rows(adjacency, ones).clamp_(min=1.0)
+    return ones / counts.index_select(0, adjacency.rows)
+
+
 class _Softmax(HandDerived):
     """w = softmax(s) over the edges of a target; dL/ds_e = w_e (g_e - sum_f w_f g_f)."""
 

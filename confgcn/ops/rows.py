@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from confgcn import kernels
 from confgcn.ops.function import HandDerived
+from confgcn.ops.product import aggregate
+from confgcn.sparse import SparseStructure
 
 
 def softmax(scores: Tensor) -> Tensor:
@@ -20,6 +23,15 @@ def rows_at(values: Tensor, nodes: Tensor) -> Tensor:
     """The rows of these nodes, none of them named twice, (N, C) -> (n, C)."""
     rows: Tensor = _RowsAt.of(values, nodes)
     return rows
+
+
+def gather(values: Tensor, nodes: Tensor) -> Tensor:
+    """The rows of these nodes, some of them named more than once, (N, C) -> (n, C).
+
+    A product with a matrix that has a single one in each row: its gradient is added up in one order.
+    """
+    structure = SparseStructure(torch.arange(len(nodes) + 1), nodes, (len(nodes), values.shape[0]))
+    return aggregate(structure, values.new_ones(len(nodes)), values)
 
 
 class _Softmax(HandDerived):

@@ -19,13 +19,17 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
+from confgcn.training.sgd import SGD
+
+OPTIMISERS: dict[str, type[Adam | SGD]] = {"adam": Adam, "sgd": SGD}
 
 
 class TrainingLoop:
     """Train one method on one graph by one recipe.
 
     The method only ever sees the graph with all labels outside the training set hidden. After :meth:`fit` the
-    method carries the selected weights, ``history`` one record per epoch, ``best`` the record selected.
+    method carries the selected weights, ``history`` one record per epoch, ``looks`` those of the epochs after which
+    the validation set was looked at, ``best`` the one selected.
     """
 
     def __init__(
@@ -39,22 +43,24 @@ class TrainingLoop:
         self.visible = graph.training_view()
         self.validation_labels = graph.labels[graph.validation]
         self.history: list[Record] = []
+        self.looks: list[Record] = []
         self.best: Record | None = None
         self.best_weights: dict[str, Tensor] = {}
         self.method.setup(self.visible)
         reuse_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
-        self.optimiser = Adam(groups, learning_rate=recipe.learning_rate) if groups else None
+        make = OPTIMISERS[recipe.optimiser]
+        self.optimiser = make(groups, learning_rate=recipe.learning_rate) if groups else None
 
     @property
     def finished(self) -> bool:
         """Has the last epoch been run?"""
         if self.optimiser is None:
             return True
-        if not self.history:
+        if not self._just_looked():
             return False
-        stopped = STOPPING[self.recipe.stop](self.history, self.recipe.patience)
+        stopped = STOPPING[self.recipe.stop](self.looks, self.recipe.patience)
         return stopped or len(self.history) >= self.recipe.epochs
 
     def fit(self) -> None:
@@ -68,11 +74,18 @@ class TrainingLoop:
         self._tell("on_end")
 
     def run_epoch(self) -> None:
-        """One step on the training nodes, one look at the validation nodes."""
-        record: Record = {"epoch": len(self.history) + 1, **self.train_step(), **self.evaluate()}
-        self.history.append(record)
-        if self.best is None or SELECTION[self.recipe.select](record, self.best):
-            self.best = record
+        """One step on the training nodes and, where one is due, a look at the validation nodes."""
+        record: Record = {"epoch": len(self.history) + 1, **self.train_step()}
+        is_look = self._is_look(record)
+        self.history.append({**record, **self.evaluate()} if is_look else record)
+        if is_look:
+            self.looks.append(self.history[-1])
+            self.keep_if_best()
+
+    def keep_if_best(self) -> None:
+        """Keep the weights that were just looked at, if the recipe's rule prefers them."""
+        if self.best is None or SELECTION[self.recipe.select](self.looks):
+            self.best = self.looks[-1]
             self.best_weights = {name: value.clone() for name, value in self.method.state_dict().items()}
 
     def train_step(self) -> dict[str, float]:
@@ -90,6 +103,8 @@ class TrainingLoop:
         self._require_finite(
             {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
         )
+        if self.recipe.clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.recipe.clip_norm)
         self.optimiser.step()
         return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
 
@@ -129,10 +144,18 @@ class TrainingLoop:
         self.method.load_state_dict(_under("method/", tensors))
         self.best_weights = _under("best/", tensors)
         self.history = list(record["history"])
+        self.looks = [epoch for epoch in self.history if self._is_look(epoch)]
         self.best = self.history[record["best_epoch"] - 1] if record["best_epoch"] else None
         if self.optimiser is not None:
             self.optimiser.load_state(_under("optimiser/", tensors))
         torch.set_rng_state(tensors["random"])
+
+    def _is_look(self, record: Record) -> bool:
+        epoch: int = record["epoch"]
+        return epoch % self.recipe.evaluate_every == 0 or epoch == self.recipe.epochs
+
+    def _just_looked(self) -> bool:
+        return bool(self.looks) and self.looks[-1] is self.history[-1]
 
     def _tell(self, moment: str) -> None:
         for callback in self.callbacks:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from confgcn.exceptions import UsageError, unknown_name
-from confgcn.ranges import Count, LearningRate
+from confgcn.ranges import Count, LearningRate, Positive
 
 SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -16,17 +16,24 @@ SettingsType = TypeVar("SettingsType", bound=BaseModel)
 
 
 class Recipe(BaseModel):
-    """Adam for ``epochs`` steps; ``stop`` may end it early, ``select`` says which weights are kept.
+    """``optimiser`` for ``epochs`` steps; ``stop`` may end it early, ``select`` says which weights are kept.
 
-    ``patience`` is the window of the stopping rules (``confgcn.training.rules``).
+    The validation set is looked at every ``evaluate_every`` epochs and after the last; both rules go by these looks,
+    and ``patience`` is the window of the stopping rules in looks (``confgcn.training.rules``). Gradients whose norm,
+    over all parameters, exceeds ``clip_norm`` are scaled down to it.
     """
 
     model_config = SETTINGS
 
+    optimiser: Literal["adam", "sgd"] = "adam"
     epochs: Count = 250
     learning_rate: LearningRate = 0.01
-    select: Literal["best_validation_accuracy", "best_validation_loss", "last"] = "best_validation_accuracy"
-    stop: Literal["never", "no_improvement", "rising_loss"] = "never"
+    clip_norm: Positive | None = None
+    evaluate_every: Count = 1
+    select: Literal["best_validation_accuracy", "best_validation_loss", "best_of_both", "last"] = (
+        "best_validation_accuracy"
+    )
+    stop: Literal["never", "no_improvement", "neither_improves", "rising_loss"] = "never"
     patience: Count = 10
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from confgcn.exceptions import UsageError
-from confgcn.experiments.presets import FOLDER, hyperparameters, preset_names, resolve
+from confgcn.experiments.presets import FOLDER, DataSettings, hyperparameters, preset_names, resolve
 from confgcn.methods import METHODS, method_class
 from confgcn.toml import read_toml
+from confgcn.training.recipe import Recipe
 
 # c, dropout, gamma, L2, smooth, label, const, reg: the options the authors published for each data set
 PUBLISHED = {
@@ -88,7 +89,8 @@ def test_what_cannot_be_used_is_named(arguments: tuple[str, str, str, dict[str, 
 
 
 def test_search_spaces_name_settings_that_exist() -> None:
-    known = {name for method in METHODS for name in hyperparameters(method_class(method)).model_fields}
+    models = [DataSettings, Recipe, *(hyperparameters(method_class(method)) for method in METHODS)]
+    known = {name for model in models for name in model.model_fields}
     spaces = list((FOLDER / "spaces").glob("*.toml"))
     assert spaces
     for space in spaces:

@@ -1,0 +1,20 @@
+"""``confgcn methods``: which methods there are, where they come from, and what each uses."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from confgcn.cli.console import AsJson, print_json
+from confgcn.methods import METHODS
+
+
+def methods(as_json: AsJson = False) -> None:
+    """List the methods: what each does, its paper, and what it uses."""
+    if as_json:
+        print_json({name: asdict(entry) for name, entry in METHODS.items()})
+        return
+    width = max(map(len, METHODS)) + 2
+    for name, entry in METHODS.items():
+        typer.echo(f"{name:<{width}}{entry.summary}\n{'':<{width}}{' + '.join(entry.uses)}; {entry.paper}")

@@ -1,0 +1,30 @@
+"""Linear systems too large to be written down: solved by conjugate gradients, in memory linear in their entries."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.linalg import LinearOperator, cg
+
+from confgcn.exceptions import DivergedError
+
+FloatArray = npt.NDArray[np.float64]
+
+TOLERANCE = 1e-10  # of the residual, relative to the right side
+
+
+def solve(operator: LinearOperator, right: FloatArray, *, diagonal: FloatArray) -> FloatArray:
+    """x with A x = b for every column b of ``right``; A is symmetric and positive definite.
+
+    Shapes: A (n, n); ``diagonal`` (n,), that of A, by which the steps are scaled; ``right`` (n, columns) -> the same.
+    """
+    scaling = LinearOperator(operator.shape, matvec=lambda x: x / diagonal)
+    columns = []
+    for column in right.T:
+        x, failed = cg(operator, column, rtol=TOLERANCE, maxiter=10 * len(column) + 100, M=scaling)
+        if failed:
+            raise DivergedError(
+                "the linear system of this method on this graph could not be solved: it is too ill-conditioned"
+            )
+        columns.append(x)
+    return np.stack(columns, axis=1)

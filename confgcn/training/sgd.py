@@ -1,0 +1,39 @@
+"""Plain gradient descent, with the face of Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class SGD:
+    r"""One step down the gradient of the objective, :math:`w \leftarrow w - \alpha (g + \lambda w)`.
+
+    Args:
+        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number.
+        learning_rate: :math:`\alpha`.
+    """
+
+    def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
+        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"]]
+        self.weights = [(weight, decay) for weight, decay in decays if weight.requires_grad]
+        self.learning_rate = learning_rate
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Change every parameter that the objective depends on or that decays."""
+        for weight, decay in self.weights:
+            if decay:
+                weight.mul_(1.0 - self.learning_rate * decay)
+            if weight.grad is not None:
+                weight.sub_(weight.grad, alpha=self.learning_rate)
+
+    def state(self) -> dict[str, Tensor]:
+        """Nothing: a step depends on no step before it."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Nothing was saved."""

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import baseline_tables
 import matplotlib.pyplot as plt
 import speed_tables
 from accuracy import RESULTS
@@ -54,9 +55,15 @@ def main() -> None:
         "limits of paper": accuracy_table(rows, LIMITS),
         "confidence": confidence_table(rows),
         "demo": demo_transcript(),
+        **baseline_tables.blocks(rows),
         **speed_tables.blocks(),
     }
-    for path in (ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "speed.md"):
+    for path in (
+        ROOT / "README.md",
+        ROOT / "docs" / "results.md",
+        ROOT / "docs" / "baselines.md",
+        ROOT / "docs" / "speed.md",
+    ):
         text = path.read_text()
         for name, block in blocks.items():
             pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
@@ -85,17 +92,6 @@ def demo_transcript() -> str:
     return "```\n$ confgcn train demo\n" + "\n".join(shown.stdout.splitlines()[:-1]) + "\n```\n"
 
 
-def cell(row: dict[str, Any] | None) -> str:
-    """A row's accuracy, or what became of it."""
-    if row is None:
-        return ""
-    if "test_accuracy" not in row:
-        return "failed"
-    accuracy = f"{100 * row['test_accuracy']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
-    failed = len(row["failures"])
-    return f"{accuracy} ({failed} of {failed + row['seeds']} diverged)" if failed else accuracy
-
-
 def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, dict[str, str] | None], ...]) -> str:
     """Test accuracy in percent, mean ± sample standard deviation."""
     lines = ["| test accuracy, % | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
@@ -104,7 +100,7 @@ def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, 
             cells = [published.get(graph, "") for graph in GRAPHS]
         else:
             found = [rows.get(f"{graph} {variant}") for graph in GRAPHS]
-            cells = [cell(row) for row in found]
+            cells = [baseline_tables.accuracy(row) for row in found]
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

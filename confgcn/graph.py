@@ -160,11 +160,6 @@ class Graph:
         with torch.inference_mode(False):
             return self.labels[self.train]
 
-    def features_at(self, nodes: Tensor) -> Tensor | SparseMatrix:
-        """The features of these nodes, which may be named more than once."""
-        features = self.features
-        return features.at_rows(nodes) if isinstance(features, SparseMatrix) else features.index_select(0, nodes)
-
     def training_view(self) -> Graph:
         """The graph as a method may see it: every label outside the training set is hidden."""
         hidden = torch.full_like(self.labels, -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from confgcn.graph import Graph
 from confgcn.ops import rows_at
+from confgcn.prior import prior_where_silent
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,13 @@ class AbstractMethod(nn.Module, ABC):
 
         A method may predict more than it is asked for: ``Prediction.nodes`` says what it did.
         """
+
+    @torch.no_grad()
+    def predict(self, graph: Graph) -> Prediction:
+        """Predict every node, without dropout; one of which nothing can be said gets the prior (``confgcn.prior``)."""
+        self.eval()
+        prediction: Prediction = self(graph)
+        return replace(prediction, logits=prior_where_silent(graph, prediction.logits))
 
     def setup(self, graph: Graph) -> None:
         """Work done once, before the first step; what it finds is kept in buffers."""

@@ -1,4 +1,13 @@
-"""What is said of a node that no label speaks for, and what decides between classes that are equally likely."""
+r"""What is said of a node that no label speaks for, and what decides between classes that are equally likely.
+
+The prior of a class grows with its training nodes, and a little with how often it is found:
+
+.. math:: \pi_c \propto (n_c + 1) (1 + \tau s_c)
+
+with :math:`n_c` the number of training nodes of class c and :math:`s_c` its mean probability over the nodes of which
+something is known. So of classes with equally many labels the one that is found more often is said, and the order of
+the classes decides only where all else is equal.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +18,38 @@ from torch import Tensor
 from confgcn.graph import Graph
 
 PRIOR_SHARE = 1e-3  # of every answer: no probability is zero, and equal ones are told apart
-TILT = 0.05  # of the prior towards classes that are found more often
+TILT = 0.05  # tau
+
+
+def class_prior(graph: Graph, known: Tensor) -> Tensor:
+    """The prior, (C,), for the probabilities (n, C) of the nodes of which something is known."""
+    share = known.mean(0) if len(known) else known.new_zeros(graph.num_classes)
+    counts = torch.bincount(graph.train_labels, minlength=graph.num_classes).to(known.dtype)
+    prior = (counts + 1) * (1 + TILT * share)
+    return prior / prior.sum()
 
 
 def log_probabilities(graph: Graph, scores: Tensor, reached: Tensor) -> Tensor:
-    r"""Class scores as log-probabilities, with the prior where there is nothing else to say, (N, C).
+    """Class scores as log-probabilities, with the prior where there is nothing else to say, (N, C).
 
-    A reached node's scores, divided by their sum, are mixed with a thousandth of the prior; any other node gets the
-    prior alone:
-
-    .. math:: \pi_c \propto (n_c + 1) (1 + \tau s_c)
-
-    with :math:`n_c` the number of training nodes of class c and :math:`s_c` the mean probability of c over the
-    reached nodes. So of equally frequent classes the one that is found more often is said, and of equally likely
-    ones at a node the one with the larger prior. It is never decided by the order of the classes unless all else is
-    equal.
+    A reached node's scores, divided by their sum, are mixed with a thousandth of the prior, which decides between
+    equal ones; any other node gets the prior alone.
 
     Shapes: ``scores`` (N, C), not negative; ``reached`` (N,), true where scores are to be believed.
     """
     found = scores / scores.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
-    share = found.detach()[reached].mean(0) if reached.any() else torch.zeros_like(found[0])
-    counts = torch.bincount(graph.train_labels, minlength=graph.num_classes).to(scores.dtype)
-    prior = (counts + 1) * (1 + TILT * share)
-    prior = prior / prior.sum()
+    prior = class_prior(graph, found.detach()[reached])
     mixed = (1 - PRIOR_SHARE) * found + PRIOR_SHARE * prior
     return torch.where(reached[:, None], mixed, prior).log()
+
+
+def prior_where_silent(graph: Graph, logits: Tensor) -> Tensor:
+    """The logits, and the prior's where all of a node's are equal: a node without features and neighbours, (N, C)."""
+    is_silent = (logits == logits[:, :1]).all(1)
+    if not is_silent.any():
+        return logits
+    prior = class_prior(graph, logits[~is_silent].softmax(-1))
+    return torch.where(is_silent[:, None], prior.log(), logits)
 
 
 def reached_by_labels(graph: Graph) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from confgcn.ops import rows_at
-from confgcn.sparse import SparseMatrix, SparseStructure
+from confgcn.sparse import SparseMatrix, SparseStructure, rows_of
 
 # Where a layer reads nearly every node it takes all: a copy of nearly all edges saves no time and costs their memory.
 NEARLY_ALL = 0.7
@@ -63,7 +63,7 @@ class ReceptiveField:
             hops.insert(0, hop)
         edges = hops[0].edges if hops else torch.empty(0, dtype=torch.long)
         numbered = (replace(hop, edges=_places_among(edges, hop.edges)) for hop in hops)
-        return cls(nodes, edges, _rows_of(features, targets), tuple(numbered))
+        return cls(nodes, edges, features if targets is None else rows_of(features, targets), tuple(numbered))
 
     def pick(self, of_edges: Tensor) -> Tensor:
         """What belongs to the field's edges, of a quantity of all edges."""
@@ -85,9 +85,3 @@ def _places_among(of_field: Tensor | None, edges: Tensor | None) -> Tensor | Non
     if of_field is None or edges is None:
         return edges
     return None if edges is of_field else torch.searchsorted(of_field, edges)
-
-
-def _rows_of(features: Tensor | SparseMatrix, nodes: Tensor | None) -> Tensor | SparseMatrix:
-    if nodes is None:
-        return features
-    return features.at_rows(nodes) if isinstance(features, SparseMatrix) else features.index_select(0, nodes)

@@ -112,3 +112,8 @@ class SparseMatrix:
     def row_sums(self) -> Tensor:
         """The sum of each row, (rows,)."""
         return self.values.new_zeros(self.shape[0]).index_add_(0, self.structure.rows, self.values)
+
+
+def rows_of(features: Tensor | SparseMatrix, nodes: Tensor) -> Tensor | SparseMatrix:
+    """The features of these nodes, which may be named more than once."""
+    return features.at_rows(nodes) if isinstance(features, SparseMatrix) else features.index_select(0, nodes)

@@ -12,6 +12,7 @@ from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.ops import Linear, gather
 from confgcn.ranges import Count, NonNegative, WholeNumber, Width
+from confgcn.sparse import rows_of
 from confgcn.walks import context_pairs, random_walks
 
 
@@ -87,7 +88,7 @@ class Planetoid(AbstractMethod):
     def embed(self, graph: Graph, nodes: Tensor) -> Tensor:
         """e of these nodes, which may be named more than once, (n, d)."""
         if self.is_inductive:
-            return functional.relu(self.encoder(graph.features_at(nodes)))
+            return functional.relu(self.encoder(rows_of(graph.features, nodes)))
         return gather(self.embedding, graph.node_ids[nodes])
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:

@@ -24,12 +24,13 @@ class ProgressBar(Callback):
             console=Console(stderr=True),
         )
 
-    def on_start(self, loop: TrainingLoop) -> None:
+    def on_setup(self, loop: TrainingLoop) -> None:
         self.run += 1
         self.progress.start()
-        self.task = self.progress.add_task(
-            f"{self.title}, run {self.run}", total=loop.recipe.epochs, completed=len(loop.history), best=""
-        )
+        self.task = self.progress.add_task(f"{self.title}, run {self.run}", total=None, best="preparing")
+
+    def on_start(self, loop: TrainingLoop) -> None:
+        self.progress.update(self.task, total=loop.recipe.epochs, completed=len(loop.history), best="")
 
     def on_epoch(self, loop: TrainingLoop) -> None:
         best = loop.best.get("validation_accuracy") if loop.best else None

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from confgcn.data.transforms import scale_features
@@ -29,7 +28,6 @@ class SavedRun:
     shape: Shape
     graph_sha256: str
 
-    @torch.no_grad()
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
         if Shape.of(graph) != self.shape:
@@ -37,8 +35,7 @@ class SavedRun:
         if graph.training_view().fingerprint != self.graph_sha256:
             raise DataError(f"{graph.name}: not the graph the method was trained on, though its shape is the same")
         scaled = scale_features(graph, self.config["data"]["feature_scaling"])
-        prediction: Prediction = self.method(scaled.training_view())
-        return prediction
+        return self.method.predict(scaled.training_view())
 
 
 def load_run(run: Path | str) -> SavedRun:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 class Callback:
     """Methods are called in the order of training; override those you need."""
 
+    def on_setup(self, loop: TrainingLoop) -> None:
+        """Before the method's work ahead of the first step, which can take long."""
+
     def on_start(self, loop: TrainingLoop) -> None:
         """Before the first epoch, or the first after a resume."""
 

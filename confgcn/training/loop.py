@@ -46,6 +46,7 @@ class TrainingLoop:
         self.looks: list[Record] = []
         self.best: Record | None = None
         self.best_weights: dict[str, Tensor] = {}
+        self._tell("on_setup")
         self.method.setup(self.visible)
         reuse_freed_memory()
         self.parameters = dict(method.named_parameters())
@@ -123,7 +124,9 @@ class TrainingLoop:
     def predict(self, nodes: Tensor | None = None) -> Prediction:
         """The method's prediction of these nodes (None: of every one) with its present weights."""
         self.method.eval()
-        prediction: Prediction = self.method(self.visible, nodes)
+        prediction: Prediction = (
+            self.method.predict(self.visible) if nodes is None else self.method(self.visible, nodes)
+        )
         quantities = {name: getattr(prediction, name) for name in ("logits", "mu", "precision", "influence")}
         self._require_finite({name: all_finite(value) for name, value in quantities.items() if value is not None})
         return prediction

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from scipy.cluster.vq import kmeans2
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor
 
-from confgcn.exceptions import ResourceError
+from confgcn.exceptions import DivergedError, ResourceError
 from confgcn.graph import Graph
 
 Partition = Literal["flood_fill", "metis", "spectral"]
@@ -62,22 +62,26 @@ def metis(graph: Graph, num_parts: int) -> Tensor:
     except ImportError:
         raise ResourceError("this partition needs METIS: pip install 'confgcn[partition]'") from None
     neighbours = graph.neighbours
-    options = pymetis.Options(seed=_draw_seed())
-    _, part = pymetis.part_graph(
-        num_parts, xadj=neighbours.indptr.numpy(), adjncy=neighbours.indices.numpy(), options=options
-    )
+    edges = pymetis.CSRAdjacency(neighbours.indptr.numpy(), neighbours.indices.numpy())
+    _, part = pymetis.part_graph(num_parts, adjacency=edges, options=pymetis.Options(seed=_draw_seed()))
     return torch.tensor(part)
 
 
 def spectral(graph: Graph, num_parts: int) -> Tensor:
     """k-means on the rows of the first eigenvectors of the normalised Laplacian (Shi and Malik 2000).
 
-    They are those of the largest eigenvalues of :math:`D^{-1/2} W D^{-1/2}`, times :math:`D^{-1/2}`.
+    They are those of the largest eigenvalues of :math:`D^{-1/2} W D^{-1/2}`, times :math:`D^{-1/2}`. Without edges
+    the nodes are dealt out.
     """
+    if not graph.neighbours.num_entries:
+        return torch.arange(graph.num_nodes) % num_parts
     root = sp.diags_array(graph.degrees.clamp(min=1).double().rsqrt().numpy())
     weights = root @ graph.neighbours.with_ones().to_scipy() @ root
     start = torch.rand(graph.num_nodes, dtype=torch.double).numpy()
-    _, vectors = eigsh(weights, k=num_parts, which="LA", v0=start)
+    try:
+        _, vectors = eigsh(weights, k=num_parts, which="LA", v0=start)
+    except ArpackError as error:
+        raise DivergedError(f"{graph.name}: no spectral partition was found ({error}); try another") from None
     _, part = kmeans2(root @ vectors, num_parts, minit="++", missing="warn", rng=_draw_seed())
     return torch.from_numpy(part).long()
 

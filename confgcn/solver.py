@@ -21,7 +21,8 @@ def solve(operator: LinearOperator, right: FloatArray, *, diagonal: FloatArray) 
     scaling = LinearOperator(operator.shape, matvec=lambda x: x / diagonal)
     columns = []
     for column in right.T:
-        x, failed = cg(operator, column, rtol=TOLERANCE, maxiter=10 * len(column) + 100, M=scaling)
+        with np.errstate(all="ignore"):  # a singular system is told below
+            x, failed = cg(operator, column, rtol=TOLERANCE, maxiter=10 * len(column) + 100, M=scaling)
         if failed:
             raise DivergedError(
                 "the linear system of this method on this graph could not be solved: it is too ill-conditioned"

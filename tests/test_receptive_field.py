@@ -200,3 +200,31 @@ def test_a_copied_graph_does_not_answer_for_nodes_of_the_first() -> None:
 def test_logits_are_those_of_nodes_equal_to_the_ones_asked_for() -> None:
     prediction = Prediction(torch.ones(2, 3), nodes=torch.tensor([4, 7]))
     assert prediction.logits_of(torch.tensor([4, 7])) is prediction.logits
+
+
+@pytest.mark.parametrize("edges", [40, 400])
+def test_targets_are_found_among_the_sources(edges: int) -> None:
+    graph = random_graph(edges)
+    field = graph.receptive_field(graph.train, depth=3)
+    nodes = torch.arange(COUNT, dtype=torch.double)[:, None]
+    rows = nodes if field.hops[0].structure.shape[1] == COUNT else nodes[_sources(graph, depth=3)]
+    for hop in field.hops:
+        rows = hop.targets(rows)
+        assert len(rows) == hop.structure.shape[0]
+    assert rows.squeeze(1).tolist() == graph.train.tolist()
+
+
+def _sources(graph: Graph, depth: int) -> Tensor:
+    """The nodes within that many steps of the training nodes."""
+    reached = graph.train
+    for _ in range(depth):
+        reached = graph.adjacency.at_rows(reached)[0].indices.unique()
+    return reached
+
+
+def test_a_field_of_depth_zero_is_the_features_of_the_nodes(six_nodes: Graph) -> None:
+    field = six_nodes.receptive_field(six_nodes.test, depth=0)
+    assert torch.equal(field.features, six_nodes.features[six_nodes.test])
+    assert field.hops == ()
+    assert len(field.edges) == 0
+    assert six_nodes.receptive_field(None, depth=0).features is six_nodes.features

@@ -7,8 +7,9 @@ from functools import partial
 import torch
 from torch.autograd import gradcheck
 
+from confgcn.graph import Graph
 from confgcn.ops import aggregate, matmul
-from confgcn.sparse import SparseMatrix, SparseStructure
+from confgcn.sparse import SparseMatrix, SparseStructure, rows_of
 
 
 def example() -> tuple[SparseMatrix, torch.Tensor]:
@@ -43,3 +44,21 @@ def test_transpose() -> None:
 def test_row_sums() -> None:
     matrix, dense = example()
     torch.testing.assert_close(matrix.row_sums(), dense.sum(1))
+
+
+def test_without_its_diagonal(six_nodes: Graph) -> None:
+    structure, entries = six_nodes.adjacency.without_diagonal
+    assert structure.num_entries == 10
+    assert not (structure.rows == structure.indices).any()
+    assert torch.equal(six_nodes.adjacency.indices[entries], structure.indices)
+    assert torch.equal(six_nodes.adjacency.rows[entries], structure.rows)
+    assert six_nodes.neighbours is structure
+
+
+def test_rows_of_dense_and_sparse_features_may_be_named_more_than_once() -> None:
+    dense = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+    sparse = SparseMatrix(SparseStructure(torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 0]), (3, 2)), dense.sum(1))
+    nodes = torch.tensor([2, 0, 2])
+    assert torch.equal(rows_of(dense, nodes), dense[nodes])
+    picked = rows_of(sparse, nodes)
+    assert torch.equal(torch.from_numpy(picked.to_scipy().toarray()), dense[nodes])

@@ -16,6 +16,7 @@ from confgcn.ranges import Count, LearningRate, NonNegative, Width
 from confgcn.walks import random_walks
 
 NUM_SHARED = 64  # noise nodes drawn for a batch, against which all its nodes are held
+MIN_BATCHES = 8  # in which a walk from every node is taken: a small graph needs steps too
 NOISE_POWER = 0.75  # of a node's frequency: Mikolov and others 2013
 
 
@@ -34,7 +35,7 @@ class DeepWalk(AbstractMethod):
         walks_per_node, walk_length, window, embedding_dim: as named there.
         num_negatives: k.
         num_passes: how often the walks are drawn anew and gone through.
-        batch_walks: walks in one step of the optimiser, which is Adam with ``embedding_rate``.
+        batch_walks: walks in one step of the optimiser, at most; it is Adam with ``embedding_rate``.
         weight_decay: on the regression's weights.
 
     Shapes: ``embedding`` (N, ``embedding_dim``), of mean zero and variance one in every column.
@@ -75,7 +76,7 @@ class DeepWalk(AbstractMethod):
         """Walk, embed, and scale the columns."""
         self.reached.copy_(reached_by_labels(graph))
         embedding = self.skip_gram(graph)
-        deviation = embedding.std(0).clamp(min=torch.finfo(embedding.dtype).tiny)
+        deviation = embedding.std(0, correction=0).clamp(min=torch.finfo(embedding.dtype).tiny)
         self.embedding.copy_((embedding - embedding.mean(0)) / deviation)
 
     def skip_gram(self, graph: Graph) -> Tensor:
@@ -86,7 +87,7 @@ class DeepWalk(AbstractMethod):
         optimiser = torch.optim.Adam([embedding, context], lr=self.embedding_rate)
         noise = graph.degrees.clamp(min=1).double().pow(NOISE_POWER)
         for _ in range(self.num_passes * self.walks_per_node):
-            for starts in torch.randperm(count).split(self.batch_walks):
+            for starts in torch.randperm(count).split(min(self.batch_walks, -(-count // MIN_BATCHES))):
                 walks = random_walks(graph.neighbours, starts, length=self.walk_length)
                 strangers = torch.multinomial(noise, NUM_SHARED, replacement=True)
                 optimiser.zero_grad()

@@ -25,8 +25,8 @@ class Planetoid(AbstractMethod):
               p = \mathrm{softmax}([p_x; p_e] W_p + b_p)
 
     and contexts c, :math:`- \log \sigma(\pm e_i c_j)` summed over pairs drawn anew in every step. Graph pairs stand
-    near each other on a walk, each with ``num_negatives`` pairs of any two nodes against it. Label pairs are any two
-    training nodes, for each other if their labels are equal and else against.
+    near each other on a walk; against each stand ``num_negatives`` pairs of its first node with any node. Label pairs
+    are any two training nodes, for each other if their labels are equal and else against.
 
     A step is one of the authors' batches: the first ``label_steps`` learn from label pairs alone, the next
     ``graph_steps`` from graph pairs, all others from the labels (the cross-entropies of p, p_x and p_e) and, in a
@@ -118,7 +118,7 @@ class Planetoid(AbstractMethod):
         return graph.train[first], graph.train[second], sign
 
     def graph_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-        """Pairs of walks with plus one, and as many times ``num_negatives`` of any nodes with minus one."""
+        """Pairs of walks with plus one, and ``num_negatives`` times as many with any node with minus one."""
         starts = torch.randint(graph.num_nodes, (self.batch_nodes,))
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
         centre, other = context_pairs(walks, window=self.window)

@@ -30,8 +30,8 @@ class TACO(AbstractMethod):
 
     with :math:`R_v = \sum_u (\mu_u - \mu_v)^2 + d_v (\mu_v - y_v)^2` and :math:`d_v` = 1 at labelled nodes, else 0.
     mu starts at zero and is the probability after division by its sum; a node that no sweep has reached gets the
-    prior (``confgcn.prior``). Its precision :math:`1 / s = \alpha / \beta` is the largest there is: the objective
-    knows disagreement and not ignorance.
+    prior (``confgcn.prior``). In a component without labels its precision :math:`1 / s = \alpha / \beta` is the
+    largest there is: the objective knows disagreement and not ignorance.
 
     Shapes: ``mu``, ``precision``, ``log_probabilities`` (N, C).
     """

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, print_json
 from confgcn.exceptions import ResourceError
+
+EXTRAS = {"figures": "matplotlib", "partition": "pymetis", "tune": "optuna"}  # confgcn[...]: what it brings
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -19,6 +22,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         "python": platform.python_version,
         "torch": _torch,
         "kernels": _kernels,
+        "extras": _extras,
         "data": lambda: _data(data_dir),
         "cache folder": _cache,
         "training step": _training_step,
@@ -50,6 +54,11 @@ def _kernels() -> str:
     from confgcn import kernels
 
     return kernels.describe()
+
+
+def _extras() -> str:
+    found = [f"{extra} ({'there' if find_spec(package) else 'not installed'})" for extra, package in EXTRAS.items()]
+    return ", ".join(found)
 
 
 def _data(data_dir: Any) -> str:

@@ -17,12 +17,12 @@ class Linear(nn.Module):
     Shapes: parts (rows, ...) of ``in_dim`` columns in all -> (rows, ``out_dim``).
     """
 
-    def __init__(self, in_dim: int, out_dim: int, *, bias: bool = True) -> None:
+    def __init__(self, in_dim: int, out_dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(in_dim, out_dim)))
-        self.bias = nn.Parameter(torch.zeros(out_dim)) if bias else None
+        self.bias = nn.Parameter(torch.zeros(out_dim))
 
     def forward(self, *parts: Tensor | SparseMatrix) -> Tensor:
         weights = self.weight.split([part.shape[1] for part in parts])
         first, *others = map(matmul, parts, weights)
-        return sum(others, first if self.bias is None else first + self.bias)
+        return sum(others, first + self.bias)

@@ -41,7 +41,7 @@ class Adam:
         numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate, root, self.EPSILON)
         for weight, mean, square, decay in self.moments:
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
-            share = decay(_squared_norm(weight)) if callable(decay) else decay
+            share = decay(squared_norm(weight)) if callable(decay) else decay
             kernels.active().adam_step(weight, gradient, mean, square, (*numbers, share))
 
     def state(self) -> dict[str, Tensor]:
@@ -57,6 +57,7 @@ class Adam:
         self.steps = int(state["steps"])
 
 
-def _squared_norm(weight: Tensor) -> float:
+def squared_norm(weight: Tensor) -> float:
+    """What a weight decay that is a function is given."""
     flat = weight.view(-1)
     return float(torch.dot(flat, flat))

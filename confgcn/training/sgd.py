@@ -8,12 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from confgcn.training.adam import squared_norm
+
 
 class SGD:
     r"""One step down the gradient of the objective, :math:`w \leftarrow w - \alpha (g + \lambda w)`.
 
     Args:
-        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number.
+        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number or a
+            function of the squared norm of w that gives one.
         learning_rate: :math:`\alpha`.
     """
 
@@ -26,8 +29,9 @@ class SGD:
     def step(self) -> None:
         """Change every parameter that the objective depends on or that decays."""
         for weight, decay in self.weights:
-            if decay:
-                weight.mul_(1.0 - self.learning_rate * decay)
+            share = decay(squared_norm(weight)) if callable(decay) else decay
+            if share:
+                weight.mul_(1.0 - self.learning_rate * share)
             if weight.grad is not None:
                 weight.sub_(weight.grad, alpha=self.learning_rate)
 

@@ -157,6 +157,16 @@ def test_inspect_prints_table_one_and_json(command: Command) -> None:
     assert (statistics["nodes"], statistics["edges"]["unique"], statistics["classes"]) == (2708, 5278, 7)
 
 
+def test_methods_lists_each_with_its_paper_and_what_it_uses(command: Command) -> None:
+    listed = json.loads(command("methods", "--json").stdout)
+    assert len(listed) == 13
+    assert listed["taco"]["uses"] == ["graph", "confidences"]
+    assert all(entry["summary"] and entry["paper"] for entry in listed.values())
+    shown = command("methods").stdout
+    assert "label_propagation" in shown
+    assert "Zhu, Ghahramani, Lafferty, ICML 2003" in shown
+
+
 def test_datasets_lists_all_five_and_where_they_are(command: Command, tmp_path: Path) -> None:
     nowhere = {"HOME": str(tmp_path), "PATH": "", "XDG_CACHE_HOME": str(tmp_path)}
     listed = json.loads(command("datasets", "--json", env=nowhere).stdout)

@@ -32,6 +32,14 @@ def test_rows_are_divided_by_their_absolute_sum_and_zero_rows_stay_zero(as_given
     assert dense(scaled).tolist() == SCALED
 
 
+@pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])
+def test_rows_are_divided_by_their_length_and_zero_rows_stay_zero(as_given: Any) -> None:
+    scaled = dense(scale_features(graph_with(as_given(ROWS)), "unit").features)
+    torch.testing.assert_close(scaled.norm(dim=1), torch.tensor([1.0, 0.0, 1.0, 1.0]))
+    torch.testing.assert_close(scaled[0], torch.tensor([1.0, 3.0, 0.0]) / 10**0.5)
+    torch.testing.assert_close(scaled[3], torch.tensor([0.0, -1.0, 0.0]))
+
+
 def test_sparse_features_stay_sparse() -> None:
     scaled = scale_features(graph_with(sp.csr_matrix(ROWS)), "rows").features
     assert isinstance(scaled, SparseMatrix)
@@ -47,9 +55,10 @@ def test_sparse_equals_dense_on_arbitrary_rows() -> None:
 
 @pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("size", [3e38, 1e-40], ids=["sum overflows float32", "sum is subnormal"])
-def test_extreme_rows_are_scaled_like_any_other(as_given: Any, size: float) -> None:
-    scaled = scale_features(graph_with(as_given(np.full((2, 2), size))), "rows").features
-    torch.testing.assert_close(dense(scaled), torch.full((2, 2), 0.5))
+@pytest.mark.parametrize(("how", "expected"), [("rows", 0.5), ("unit", 0.5**0.5)])
+def test_extreme_rows_are_scaled_like_any_other(as_given: Any, size: float, how: Any, expected: float) -> None:
+    scaled = scale_features(graph_with(as_given(np.full((2, 2), size))), how).features
+    torch.testing.assert_close(dense(scaled), torch.full((2, 2), expected))
 
 
 def test_none_leaves_the_graph_as_it_is() -> None:

@@ -36,6 +36,7 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "convolve": lambda graph, x: ops.convolve(graph.adjacency, torch.ones(16), graph.features, x.expand(4, 3)),
     "dropout": lambda _, x: ops.dropout(x.expand(6, 3), 0.5, training=True),
     "softmax of rows": lambda _, x: ops.softmax(x.expand(6, 3)),
+    "edge_sum": lambda graph, x: ops.edge_sum(graph.adjacency, x.expand(6, 2), torch.ones(6, 2)),
     "rows_at": lambda graph, x: ops.rows_at(x.expand(6, 3), graph.train),
     "influence": _influence,
     "label_loss": lambda graph, x: losses.label_loss(

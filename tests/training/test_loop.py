@@ -224,3 +224,48 @@ def test_a_state_of_another_shape_is_refused_before_anything_is_changed(small_gr
     with pytest.raises(CorruptFileError, match=part):
         loop.load_state({**tensors, part: torch.zeros(1)}, record)
     assert all(torch.equal(value, weights[name]) for name, value in loop.method.state_dict().items())
+
+
+def test_validation_is_looked_at_every_so_many_epochs_and_after_the_last(graph: Graph) -> None:
+    loop = TrainingLoop(Scripted(graph, [4, 1, 4, 2, 4, 4, 3]), graph, Recipe(epochs=7, evaluate_every=2))
+    loop.fit()
+    looked = [record["epoch"] for record in loop.history if "validation_accuracy" in record]
+    assert looked == [2, 4, 6, 7] == [record["epoch"] for record in loop.looks]
+    assert loop.best is not None
+    assert loop.best["epoch"] == 6
+
+
+def test_patience_counts_looks(graph: Graph) -> None:
+    recipe = Recipe(epochs=100, stop="no_improvement", patience=2, evaluate_every=3)
+    loop = TrainingLoop(Scripted(graph, [2] * 100), graph, recipe)
+    loop.fit()
+    assert len(loop.history) == 9
+
+
+def test_a_resumed_loop_knows_its_looks(graph: Graph) -> None:
+    recipe = Recipe(epochs=9, evaluate_every=2)
+    loop, twin = (TrainingLoop(Scripted(graph, [1] * 9), graph, recipe) for _ in range(2))
+    for _ in range(5):
+        loop.run_epoch()
+    twin.load_state(*loop.state())
+    assert twin.looks == loop.looks
+    assert not twin.finished
+    twin.fit()
+    assert [record["epoch"] for record in twin.looks] == [2, 4, 6, 8, 9]
+
+
+@pytest.mark.parametrize("clip_norm", [0.01, 1e6])
+def test_gradients_are_clipped_over_all_parameters(small_graph: Graph, clip_norm: float) -> None:
+    method = ConfGCN(Shape.of(small_graph))
+    loop = TrainingLoop(method, small_graph, Recipe(epochs=1, optimiser="sgd", clip_norm=clip_norm, learning_rate=1e-9))
+    loop.train_step()
+    norm = torch.stack([p.grad.norm() for p in method.parameters() if p.grad is not None]).norm()
+    assert (norm == pytest.approx(0.01, rel=1e-3)) is (clip_norm == 0.01)
+
+
+def test_plain_descent_takes_the_step_of_its_rate(small_graph: Graph) -> None:
+    method = ConfGCN(Shape.of(small_graph))
+    before = {name: value.clone() for name, value in method.state_dict().items()}
+    TrainingLoop(method, small_graph, Recipe(epochs=1, optimiser="sgd", learning_rate=0.01)).train_step()
+    for name, parameter in method.named_parameters():
+        torch.testing.assert_close(parameter.detach(), before[name] - 0.01 * parameter.grad)

@@ -79,3 +79,10 @@ def test_there_is_no_state_to_save() -> None:
     optimiser.step()
     assert optimiser.state() == {}
     optimiser.load_state({})
+
+
+def test_a_decay_may_depend_on_the_norm() -> None:
+    weight = nn.Parameter(torch.tensor([3.0, 4.0]))
+    weight.grad = torch.zeros(2)
+    SGD([{"params": [weight], "weight_decay": lambda squared_norm: squared_norm / 100}], learning_rate=0.1).step()
+    torch.testing.assert_close(weight.detach(), torch.tensor([3.0, 4.0]) * (1 - 0.1 * 0.25))

@@ -117,6 +117,22 @@ def test_saved_weights_give_the_same_predictions(variant: tuple[str, str], small
     assert torch.equal(twin.eval()(small_graph.training_view()).logits, loop.predict().logits)
 
 
+def test_training_goes_on_from_a_saved_state_to_the_same_bits(variant: tuple[str, str], small_graph: Graph) -> None:
+    undisturbed = fitted(variant, small_graph)
+    with seeded(0):
+        stopped = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
+        for _ in range(0 if stopped.finished else 2):
+            stopped.run_epoch()
+        tensors, record = stopped.state()
+    saved = {name: value.clone() for name, value in tensors.items()}
+    with seeded(7):  # a new process knows nothing of the first one's stream
+        resumed = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
+        resumed.load_state(saved, record)
+        resumed.fit()
+    assert torch.equal(resumed.predict().logits, undisturbed.predict().logits)
+    assert resumed.history == undisturbed.history
+
+
 def test_isolated_node_and_component_without_labels_are_finite(variant: tuple[str, str]) -> None:
     graph = Graph.build([(0, 1), (2, 3)], np.eye(5), [0, 1, 0, 1, 0], train=[0, 1], validation=[2], test=[3, 4])
     assert torch.isfinite(fitted(variant, graph).predict().logits).all()

@@ -11,7 +11,7 @@ from torch.nn import functional
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.ops import Linear, gather
-from confgcn.ranges import Count, NonNegative, WholeNumber, Width
+from confgcn.ranges import Count, NonNegative, Share, WholeNumber, Width
 from confgcn.sparse import rows_of
 from confgcn.walks import context_pairs, random_walks
 
@@ -49,7 +49,7 @@ class Planetoid(AbstractMethod):
         embedding_dim: Width = 50,
         label_steps: WholeNumber = 2000,
         graph_steps: WholeNumber = 70,
-        graph_share: NonNegative = 0.0,
+        graph_share: Share = 0.0,
         batch_nodes: Count = 200,
         batch_pairs: Count = 200,
         walk_length: Count = 10,
@@ -62,8 +62,7 @@ class Planetoid(AbstractMethod):
         self.label_steps, self.graph_steps, self.graph_share = label_steps, graph_steps, graph_share
         self.batch_nodes, self.batch_pairs = batch_nodes, batch_pairs
         self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
-        self.context_weight = context_weight
-        self.weight_decay = weight_decay
+        self.context_weight, self.weight_decay = context_weight, weight_decay
         self.register_buffer("step", torch.zeros((), dtype=torch.long))
         self.is_inductive = variant == "inductive"
         if self.is_inductive:
@@ -97,10 +96,9 @@ class Planetoid(AbstractMethod):
             return {"label_pairs": self.context_loss(graph, *self.label_pairs(graph))}
         if self.step <= self.label_steps + self.graph_steps:
             return {"graph_pairs": self.context_loss(graph, *self.graph_pairs(graph))}
-        count = len(graph.train)
         heads = zip(("cross", "cross_features", "cross_embedding"), self.heads(graph, graph.train), strict=True)
         losses = {name: functional.cross_entropy(h, graph.train_labels, reduction="sum") for name, h in heads}
-        terms = {name: LossTerm(loss, count) for name, loss in losses.items()}
+        terms = {name: LossTerm(loss, len(graph.train)) for name, loss in losses.items()}
         if torch.rand(()) < self.graph_share:
             terms["graph_pairs"] = self.context_loss(graph, *self.graph_pairs(graph))
         return terms

@@ -67,7 +67,7 @@ def accuracy(row: dict[str, Any] | None) -> str:
 
 def _beside_paper(method: str, graph: str, row: dict[str, Any] | None) -> str:
     figure, deviation = TABLE_2[method].get(graph, (None, None))
-    if figure is None or row is None:
+    if figure is None or row is None or "test_accuracy" not in row:
         return accuracy(row)
     paper = f"{figure}" if deviation is None else f"{figure} ± {deviation}"
     lowest = bar(method, graph)
@@ -80,7 +80,7 @@ def _plain(method: str, graph: str, row: dict[str, Any] | None) -> str:
 
 
 def _seconds(method: str, graph: str, row: dict[str, Any] | None) -> str:
-    return "" if row is None else f"{row['seconds'] / row['seeds']:.2g}"
+    return "" if row is None or "seconds" not in row else f"{row['seconds'] / row['seeds']:.2g}"
 
 
 def _table(corner: str, rows: dict[str, Any], cell: Any, *, first_only: bool = False) -> str:

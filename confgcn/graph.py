@@ -127,6 +127,13 @@ class Graph:
         return self.adjacency.without_diagonal[0]
 
     @cached_property
+    def is_blank(self) -> Tensor:
+        """Has a node no neighbour, no feature other than zero, and no training label? (N,)"""
+        with torch.inference_mode(False):
+            blank = (self.degrees == 0) & (_used_features(self.features) == 0)
+            return blank.index_fill(0, self.train, False)
+
+    @cached_property
     def node_rows(self) -> Tensor | slice:
         """Where the graph's nodes stand in a table by node id; a slice where they stand in a row."""
         first = int(self.node_ids[0])
@@ -230,23 +237,28 @@ def _edge_notices(graph: Graph) -> list[str]:
         f"{counts.duplicates} duplicate edges merged" if counts.duplicates else "",
         f"{counts.loops} self loops replaced by the one that every node gets" if counts.loops else "",
         f"{counts.one_way} one-way edges made two-way" if counts.one_way else "",
-        f"{isolated} isolated nodes: predicted from their own features alone" if isolated else "",
+        f"{isolated} isolated nodes: no neighbour speaks for them" if isolated else "",
     ]
 
 
 def _feature_notices(graph: Graph) -> list[str]:
     features = graph.features
     if isinstance(features, SparseMatrix):
-        used = features.with_values(features.values.abs()).row_sums()
         constant = int((torch.bincount(features.structure.indices, minlength=graph.num_features) == 0).sum())
     else:
-        used = features.abs().sum(1)
         constant = int((features == features[0]).all(0).sum())
-    empty = int((used == 0).sum())
+    empty = int((_used_features(features) == 0).sum())
     return [
         f"{empty} nodes have no feature other than zero" if empty else "",
         f"{constant} feature columns are the same for every node" if constant else "",
     ]
+
+
+def _used_features(features: Tensor | SparseMatrix) -> Tensor:
+    """The sum of the absolute features of each node, (N,)."""
+    if isinstance(features, SparseMatrix):
+        return features.with_values(features.values.abs()).row_sums()
+    return features.abs().sum(1)
 
 
 def _label_notices(graph: Graph) -> list[str]:

@@ -94,11 +94,11 @@ class AbstractMethod(nn.Module, ABC):
         """
 
     @torch.no_grad()
-    def predict(self, graph: Graph) -> Prediction:
-        """Predict every node, without dropout; one of which nothing can be said gets the prior (``confgcn.prior``)."""
+    def predict(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        """Predict without dropout; a node of which nothing can be said gets the prior (``confgcn.prior``)."""
         self.eval()
-        prediction: Prediction = self(graph)
-        return replace(prediction, logits=prior_where_silent(graph, prediction.logits))
+        prediction: Prediction = self(graph, nodes)
+        return replace(prediction, logits=prior_where_silent(graph, prediction.logits, prediction.nodes))
 
     def setup(self, graph: Graph) -> None:
         """Work done once, before the first step; what it finds is kept in buffers."""

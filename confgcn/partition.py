@@ -79,7 +79,7 @@ def spectral(graph: Graph, num_parts: int) -> Tensor:
     weights = root @ graph.neighbours.with_ones().to_scipy() @ root
     start = torch.rand(graph.num_nodes, dtype=torch.double).numpy()
     try:
-        _, vectors = eigsh(weights, k=num_parts, which="LA", v0=start)
+        _, vectors = eigsh(weights, k=num_parts, which="LA", v0=start, rng=_draw_seed())
     except ArpackError as error:
         raise DivergedError(f"{graph.name}: no spectral partition was found ({error}); try another") from None
     _, part = kmeans2(root @ vectors, num_parts, minit="++", missing="warn", rng=_draw_seed())

@@ -43,9 +43,14 @@ def log_probabilities(graph: Graph, scores: Tensor, reached: Tensor) -> Tensor:
     return torch.where(reached[:, None], mixed, prior).log()
 
 
-def prior_where_silent(graph: Graph, logits: Tensor) -> Tensor:
-    """The logits, and the prior's where all of a node's are equal: a node without features and neighbours, (N, C)."""
-    is_silent = (logits == logits[:, :1]).all(1)
+def prior_where_silent(graph: Graph, logits: Tensor, nodes: Tensor | None) -> Tensor:
+    """The logits of these nodes (None: of all), and the prior's where there was nothing to go by, (n, C).
+
+    That is a node without features, neighbours and label, whatever a method's biases say of it, and one all of whose
+    logits are equal.
+    """
+    blank = graph.is_blank if nodes is None else graph.is_blank[nodes]
+    is_silent = blank | (logits == logits[:, :1]).all(1)
     if not is_silent.any():
         return logits
     prior = class_prior(graph, logits[~is_silent].softmax(-1))

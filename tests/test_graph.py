@@ -118,7 +118,7 @@ def test_notices_count_what_was_changed() -> None:
         "1 duplicate edges merged",
         "1 self loops replaced by the one that every node gets",
         "2 one-way edges made two-way",
-        "1 isolated nodes: predicted from their own features alone",
+        "1 isolated nodes: no neighbour speaks for them",
         "2 nodes have no feature other than zero",
     ]
 

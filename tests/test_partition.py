@@ -159,4 +159,17 @@ def test_without_metis_it_is_said_how_to_get_it(small_graph: Graph, monkeypatch:
 
 def test_without_edges_every_node_is_still_in_a_part(how: Partition) -> None:
     graph = Graph.build([], np.eye(8), [0, 1] * 4, train=[0, 1])
-    assert partition(graph, how, 2).bincount(minlength=2).sum() == 8
+    part = partition(graph, how, 2)
+    assert part.shape == (8,)
+    assert set(part.tolist()) == {0, 1}
+
+
+def test_many_components_are_parted_alike_by_one_seed(how: Partition) -> None:
+    pairs = [(2 * i, 2 * i + 1) for i in range(40)]
+    graph = Graph.build(pairs, np.eye(80), [0, 1] * 40, train=[0, 1, 2, 3])
+    parts = []
+    for _ in range(3):
+        torch.manual_seed(5)
+        parts.append(partition(graph, how, 5))
+    assert torch.equal(parts[0], parts[1])
+    assert torch.equal(parts[0], parts[2])

@@ -26,7 +26,7 @@ class Planetoid(AbstractMethod):
 
     and contexts c, :math:`- \log \sigma(\pm e_i c_j)` summed over pairs drawn anew in every step. Graph pairs stand
     near each other on a walk; against each stand ``num_negatives`` pairs of its first node with any node. Label pairs
-    are any two training nodes, for each other if their labels are equal and else against.
+    are training nodes of one class; against each stand as many pairs of its first node with those of others.
 
     A step is one of the authors' batches: the first ``label_steps`` learn from label pairs alone, the next
     ``graph_steps`` from graph pairs, all others from the labels (the cross-entropies of p, p_x and p_e) and, in a
@@ -110,14 +110,20 @@ class Planetoid(AbstractMethod):
         return LossTerm(functional.softplus(-sign * scores).sum(), weight=self.context_weight)
 
     def label_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-        """Two training nodes each; plus one where their labels are equal, else minus one."""
-        first, second = torch.randint(len(graph.train), (2, self.batch_pairs))
-        sign = torch.where(graph.train_labels[first] == graph.train_labels[second], 1.0, -1.0)
-        return graph.train[first], graph.train[second], sign
+        """Training nodes, each with one of its class and plus one, and ``num_negatives`` of others and minus one."""
+        labels, order = graph.train_labels.sort()
+        nodes, sizes = graph.train[order], labels.bincount(minlength=graph.num_classes)
+        place = torch.randint(len(nodes), (self.batch_pairs,)).repeat(1 + self.num_negatives)
+        size = sizes[labels[place]]
+        start = (sizes.cumsum(0) - sizes)[labels[place]]  # where the class of each begins
+        is_positive = torch.arange(len(place)) < self.batch_pairs
+        drawn = (torch.rand(len(place)) * torch.where(is_positive, size, len(nodes) - size)).long()
+        other = torch.where(is_positive, start + drawn, (start + size + drawn) % len(nodes))
+        return nodes[place], nodes[other], torch.where(is_positive, 1.0, -1.0)
 
     def graph_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
         """Pairs of walks with plus one, and ``num_negatives`` times as many with any node with minus one."""
-        starts = torch.randint(graph.num_nodes, (self.batch_nodes,))
+        starts = torch.randperm(graph.num_nodes)[: self.batch_nodes]
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
         centre, other = context_pairs(walks, window=self.window)
         against = torch.randint(graph.num_nodes, (self.num_negatives * len(centre),))

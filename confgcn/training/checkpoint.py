@@ -25,11 +25,18 @@ class Checkpointer(Callback):
         self.seconds_between = seconds_between
         self.last_saved = time.monotonic()
 
+    def on_start(self, loop: TrainingLoop) -> None:
+        self._stop_if_asked(loop)
+
     def on_epoch(self, loop: TrainingLoop) -> None:
-        stopped = self.request.received
-        if stopped is not None or time.monotonic() - self.last_saved >= self.seconds_between:
+        self._stop_if_asked(loop)
+        if time.monotonic() - self.last_saved >= self.seconds_between:
             self._save(loop)
+
+    def _stop_if_asked(self, loop: TrainingLoop) -> None:
+        stopped = self.request.received
         if stopped is not None:
+            self._save(loop)
             name = signal.Signals(stopped).name
             raise StoppedError(f"stopped by {name} after epoch {len(loop.history)}; the state is saved", stopped)
 

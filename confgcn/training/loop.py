@@ -123,10 +123,7 @@ class TrainingLoop:
     @torch.no_grad()
     def predict(self, nodes: Tensor | None = None) -> Prediction:
         """The method's prediction of these nodes (None: of every one) with its present weights."""
-        self.method.eval()
-        prediction: Prediction = (
-            self.method.predict(self.visible) if nodes is None else self.method(self.visible, nodes)
-        )
+        prediction = self.method.predict(self.visible, nodes)
         quantities = {name: getattr(prediction, name) for name in ("logits", "mu", "precision", "influence")}
         self._require_finite({name: all_finite(value) for name, value in quantities.items() if value is not None})
         return prediction

@@ -27,13 +27,11 @@ class SGD:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change every parameter that the objective depends on or that decays."""
+        """Change every parameter that the objective depends on; any other stays, and does not decay."""
         for weight, decay in self.weights:
-            share = decay(squared_norm(weight)) if callable(decay) else decay
-            if share:
-                weight.mul_(1.0 - self.learning_rate * share)
             if weight.grad is not None:
-                weight.sub_(weight.grad, alpha=self.learning_rate)
+                share = decay(squared_norm(weight)) if callable(decay) else decay
+                weight.sub_(weight.grad + share * weight, alpha=self.learning_rate)
 
     def state(self) -> dict[str, Tensor]:
         """Nothing: a step depends on no step before it."""

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from threadpoolctl import threadpool_limits
 
 
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Within, torch uses so many threads. The bits of a result depend on the number."""
+    """Within, torch and the libraries of linear algebra below scipy use so many. Bits depend on the number."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        yield
+        with threadpool_limits(limits=threads, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(before)

@@ -114,12 +114,14 @@ def test_the_gradient_of_pairs_adds_up_over_a_node_named_often(six_nodes: Graph,
 
 
 def test_label_pairs_are_for_each_other_where_labels_are_equal(path: Graph) -> None:
-    first, second, sign = random_method(path, batch_pairs=300).label_pairs(path)
-    assert len(first) == len(second) == len(sign) == 300
-    assert set(first.tolist()) == set(second.tolist()) == set(path.train.tolist())
+    first, second, sign = random_method(path, batch_pairs=300, num_negatives=2).label_pairs(path)
+    assert len(first) == len(second) == len(sign) == 900
+    assert torch.equal(first[:300].repeat(2), first[300:])
+    for drawn in (first[:300], second[:300], second[300:]):
+        assert set(drawn.tolist()) == set(path.train.tolist())
     equal = path.labels[first] == path.labels[second]
     assert torch.equal(sign, 2.0 * equal - 1.0)
-    assert 0 < int(equal.sum()) < 300
+    assert int(equal.sum()) == 300
 
 
 @pytest.mark.parametrize("window", [1, 3])
@@ -127,7 +129,7 @@ def test_graph_pairs_stand_near_each_other_on_edges(path: Graph, window: int) ->
     method = random_method(path, window=window, batch_nodes=50, walk_length=6, num_negatives=4)
     centre, other, sign = method.graph_pairs(path)
     near = sign > 0
-    assert int(near.sum()) == 50 * sum(2 * (7 - gap) for gap in range(1, window + 1))
+    assert int(near.sum()) == LENGTH * sum(2 * (7 - gap) for gap in range(1, window + 1))
     apart = (centre - other).abs()[near]  # in a row, so many steps
     assert set(apart.tolist()) == set(range(window + 1) if window > 1 else [1])
     assert set(centre[near].tolist()) == set(range(LENGTH))
@@ -140,6 +142,12 @@ def test_each_pair_of_a_walk_has_its_number_of_pairs_against_it(path: Graph) -> 
     counts = torch.bincount(other[against], minlength=LENGTH)
     assert counts.min() > 0.8 * counts.sum() / LENGTH  # any node, as often as another
     assert torch.equal(torch.bincount(centre[against]), 4 * torch.bincount(centre[sign > 0]))
+
+
+def test_walks_of_a_batch_begin_at_different_nodes(path: Graph) -> None:
+    centre, _, sign = random_method(path, window=1, walk_length=1, batch_nodes=7).graph_pairs(path)
+    starts = centre[sign > 0][:7]
+    assert len(starts.unique()) == 7
 
 
 def test_a_walk_of_a_node_without_edges_stays(path: Graph) -> None:

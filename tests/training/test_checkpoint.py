@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from confgcn.baselines.label_propagation import LabelPropagation
 from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.graph import Graph
 from confgcn.method import Shape
@@ -72,13 +73,27 @@ def test_when_no_checkpoint_is_whole_the_run_does_not_silently_start_again(tmp_p
 
 
 def test_a_stop_request_saves_and_stops(tmp_path: Path, six_nodes: Graph) -> None:
-    request = StopRequest(received=signal.SIGTERM)
+    request = StopRequest()
+    stopped = loop_of(six_nodes, Checkpointer(tmp_path, request))
+    stopped.run_epoch()
+    request.received = signal.SIGTERM
     with pytest.raises(StoppedError, match="SIGTERM after epoch 1") as raised:
-        loop_of(six_nodes, Checkpointer(tmp_path, request)).fit()
+        stopped.fit()
     assert raised.value.exit_code == 143
     loop = loop_of(six_nodes)
     assert resume_from(tmp_path, loop) == []
     assert len(loop.history) == 1
+
+
+def test_a_request_during_the_setup_stops_a_method_without_epochs_too(tmp_path: Path, six_nodes: Graph) -> None:
+    checkpointer = Checkpointer(tmp_path, StopRequest(received=signal.SIGINT))
+    loop = TrainingLoop(LabelPropagation(Shape.of(six_nodes)), six_nodes, Recipe(), [checkpointer])
+    with pytest.raises(StoppedError, match="SIGINT after epoch 0"):
+        loop.fit()
+    resumed = TrainingLoop(LabelPropagation(Shape.of(six_nodes)), six_nodes, Recipe())
+    assert resume_from(tmp_path, resumed) == []
+    resumed.fit()
+    assert torch.equal(resumed.predict().logits, loop.predict().logits)
 
 
 def test_signals_are_caught_inside_and_given_back_after() -> None:

@@ -1,6 +1,6 @@
 """Accuracy of every method and preset on the paper's graphs: `make bench`.
 
-python benchmarks/accuracy.py [GRAPH ...] [--methods METHOD ...]     (with names, those alone)
+python benchmarks/accuracy.py [GRAPH ...] [--methods METHOD ...] [--presets PRESET ...]     (with names, those alone)
 
 Each row runs `confgcn train GRAPH --seeds N` with a preset, untouched but for the options named in the row, and is
 appended to benchmarks/results/accuracy.jsonl as it comes; rows that are there already are not run again.
@@ -37,12 +37,14 @@ CONFGCN_VARIANTS = (
 BASELINE_VARIANTS = tuple((method, preset, ()) for method, presets in PRESETS.items() for preset in presets)
 
 
-def main(graphs: list[str], methods: list[str]) -> None:
+def main(graphs: list[str], methods: list[str], presets: list[str]) -> None:
     """Run what is missing."""
     RESULTS.parent.mkdir(exist_ok=True)
     for graph in graphs or SEEDS:
         for method, preset, extra in (*CONFGCN_VARIANTS, *BASELINE_VARIANTS):
-            if (methods and method not in methods) or (graph == "demo" and method not in ON_DEMO):
+            if (methods and method not in methods) or (presets and preset not in presets):
+                continue
+            if graph == "demo" and method not in ON_DEMO:
                 continue
             seeds = str(num_seeds(graph, method, preset))
             words = ["train", graph, "--method", method, "--preset", preset, "--seeds", seeds, *extra]
@@ -119,5 +121,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", help=", ".join(SEEDS))
     parser.add_argument("--methods", nargs="+", default=[], help=", ".join(["confgcn", *PRESETS]))
+    parser.add_argument("--presets", nargs="+", default=[])
     arguments = parser.parse_args()
-    main(arguments.graphs, arguments.methods)
+    main(arguments.graphs, arguments.methods, arguments.presets)

@@ -46,7 +46,7 @@ def blocks(rows: dict[str, Any]) -> dict[str, str]:
     return {
         "baselines": _table("test accuracy, %", rows, _beside_paper, main_table=True),
         "baseline presets": _table("test accuracy, %", rows, _plain),
-        "baseline seconds": _table("seconds per run", json.loads(SECONDS.read_text()), _seconds, main_table=True),
+        "baseline seconds": _table("seconds of one run", json.loads(SECONDS.read_text()), _seconds, main_table=True),
     }
 
 

@@ -35,3 +35,15 @@ def context_pairs(walks: Tensor, *, window: int) -> tuple[Tensor, Tensor]:
     earlier = torch.cat([walks[:, :-shift].reshape(-1) for shift in shifts] or [walks.new_empty(0)])
     later = torch.cat([walks[:, shift:].reshape(-1) for shift in shifts] or [walks.new_empty(0)])
     return torch.cat([earlier, later]), torch.cat([later, earlier])
+
+
+def with_strangers(
+    centre: Tensor, other: Tensor, *, num_strangers: int, num_nodes: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The pairs with plus one, then every centre with so many nodes drawn evenly and minus one.
+
+    Shapes: (pairs,) each -> three of (pairs * (1 + ``num_strangers``),).
+    """
+    strangers = torch.randint(num_nodes, (num_strangers * len(centre),))
+    sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(strangers))])
+    return centre.repeat(1 + num_strangers), torch.cat([other, strangers]), sign

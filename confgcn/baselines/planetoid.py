@@ -13,7 +13,7 @@ from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.ops import Linear, gather
 from confgcn.ranges import Count, NonNegative, Share, WholeNumber, Width
 from confgcn.sparse import rows_of
-from confgcn.walks import context_pairs, random_walks
+from confgcn.walks import context_pairs, random_walks, with_strangers
 
 
 class Planetoid(AbstractMethod):
@@ -63,8 +63,8 @@ class Planetoid(AbstractMethod):
         self.batch_nodes, self.batch_pairs = batch_nodes, batch_pairs
         self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
         self.context_weight, self.weight_decay = context_weight, weight_decay
-        self.register_buffer("step", torch.zeros((), dtype=torch.long))
         self.is_inductive = variant == "inductive"
+        self.register_buffer("step", torch.zeros((), dtype=torch.long))
         if self.is_inductive:
             self.encoder = Linear(shape.num_features, embedding_dim)
         else:
@@ -125,10 +125,8 @@ class Planetoid(AbstractMethod):
         """Pairs of walks with plus one, and ``num_negatives`` times as many with any node with minus one."""
         starts = torch.randperm(graph.num_nodes)[: self.batch_nodes]
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
-        centre, other = context_pairs(walks, window=self.window)
-        against = torch.randint(graph.num_nodes, (self.num_negatives * len(centre),))
-        sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(against))])
-        centre, other = centre.repeat(1 + self.num_negatives), torch.cat([other, against])
+        near = context_pairs(walks, window=self.window)
+        centre, other, sign = with_strangers(*near, num_strangers=self.num_negatives, num_nodes=graph.num_nodes)
         if self.is_inductive:
             seen = ~(torch.isin(centre, graph.test) | torch.isin(other, graph.test))
             return centre[seen], other[seen], sign[seen]

@@ -54,11 +54,12 @@ class GatedGCN(AbstractMethod):
         weights = degree_weights(graph.adjacency, next(self.parameters()).dtype)
         if self.normalisation == "none":
             weights = torch.ones_like(weights)
+        edge_weights = field.pick(weights)  # of the edges it reads
         hidden: Any = field.features
         for number, (hop, layer) in enumerate(zip(field.hops, self.layers, strict=True)):
             hidden = hidden if number == 0 else functional.relu(hidden)
             dropped = dropout(hidden, self.dropout, training=self.training)
-            hidden = layer(hop, hop.pick(field.pick(weights)), dropped)
+            hidden = layer(hop, hop.pick(edge_weights), dropped)
         return Prediction(hidden, nodes=nodes)
 
     def parameter_groups(self) -> list[dict[str, Any]]:

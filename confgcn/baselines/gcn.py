@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,8 @@ class GCN(AbstractMethod):
 
     .. math:: H^{k+1} = f\left(\tilde{D}^{-1/2} (A + I) \tilde{D}^{-1/2} H^k W^k\right)
 
-    ReLU between layers, no biases, dropout on every layer's input, weight decay on the first layer only.
+    No biases, dropout on every layer's input, weight decay on the first layer only. f is ReLU, or the ``identity``: the
+    control that shows what the activation does to a deep network.
     """
 
     def __init__(
@@ -32,10 +33,12 @@ class GCN(AbstractMethod):
         hidden_dim: Width = 16,
         num_layers: Depth = 2,
         dropout: DropoutRate = 0.5,
+        activation: Literal["relu", "identity"] = "relu",
         weight_decay: NonNegative = 5e-4,
     ) -> None:
         super().__init__()
         self.dropout = dropout
+        self.activation = activation
         self.weight_decay = weight_decay
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), shape.num_classes]
         self.weights = nn.ParameterList(
@@ -48,7 +51,8 @@ class GCN(AbstractMethod):
         first, *others = zip(field.hops, self.weights, strict=True)
         hidden = self._convolve(edge_weights, field.features, *first)
         for hop, weight in others:
-            hidden = self._convolve(edge_weights, functional.relu(hidden), hop, weight)
+            activated = functional.relu(hidden) if self.activation == "relu" else hidden
+            hidden = self._convolve(edge_weights, activated, hop, weight)
         return Prediction(hidden, nodes=nodes)
 
     def _convolve(self, edge_weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, weight: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import confgcn
-from confgcn.cli import datasets, doctor, inspect, methods, train, tune
+from confgcn.cli import datasets, doctor, inspect, methods, reproduce, train, tune
 from confgcn.cli.console import complain
 from confgcn.exceptions import ConfGCNError, ResourceError
 
@@ -30,6 +30,7 @@ app.command("inspect")(inspect.inspect)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("tune")(tune.tune)
+app.command("reproduce")(reproduce.reproduce)
 app.command("doctor")(doctor.doctor)
 
 

@@ -96,6 +96,15 @@ def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     """Hold the directory for this process; yields notices about what was found in it."""
     _check_idle(path)
     _check_target(path, if_exists)
+    with held(path) as notices:
+        if if_exists == "overwrite":
+            RunDirectory(path).erase()
+        yield notices
+
+
+@contextmanager
+def held(path: Path) -> Iterator[list[str]]:
+    """Make a folder, of a run or of many, and keep other processes out of it; yields notices."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = (path / LOCK).open("a+")
@@ -104,8 +113,6 @@ def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     with lock:
         notices = _lock(lock, path)
         try:
-            if if_exists == "overwrite":
-                RunDirectory(path).erase()
             yield notices
         finally:
             lock.truncate(0)

@@ -1,0 +1,76 @@
+"""``confgcn reproduce``: remake the paper's tables and figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, complain, print_json
+from confgcn.limits import MAX_SEEDS, MAX_THREADS
+
+if TYPE_CHECKING:
+    from confgcn.experiments.paper.reproduce import Reproduction
+
+WHAT = "table1, table2, figure1, figure2, figure3, figure4, claims, or all"
+
+
+def reproduce(
+    what: Annotated[list[str], typer.Argument(help=f"{WHAT}.")],
+    seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs of each kind, with seeds 0, 1, ...")] = 10,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Graphs instead of the paper's; separated by commas, or given repeatedly.")
+    ] = None,
+    methods: Annotated[list[str] | None, typer.Option(help="These methods alone; as above.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=MAX_THREADS, help="Processes of one thread each; by default one a core.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of results. What is finished there is not run again.")] = Path(
+        "reproduction"
+    ),
+    render_only: Annotated[
+        bool, typer.Option("--render-only", help="Run nothing: render the numbers that are in --out.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remake tables and figures of the paper: run what is missing, write the numbers, render them.
+
+    Killed and started again, it loses nothing and repeats nothing.
+    """
+    from confgcn.cli.runs_bar import RunsBar
+    from confgcn.experiments.paper.reproduce import ReproductionRequest, render
+    from confgcn.experiments.paper.reproduce import reproduce as run
+    from confgcn.experiments.paper.scope import Scope
+
+    scope = Scope(seeds=seeds, datasets=_names(datasets), methods=_names(methods), data_dir=data_dir)
+    request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out)
+    bar = RunsBar()
+    try:
+        done = None if render_only else run(request, bar)
+    finally:
+        bar.close()
+    files = render(request)
+    if as_json:
+        print_json({"files": [str(file) for file in files], "failures": _failures(done)})
+    else:
+        typer.echo("\n".join(map(str, files)))
+    if done is not None and done.failures:
+        for name, reason in _failures(done).items():
+            complain(f"{name}: {reason}")
+        raise typer.Exit(done.failures[0][1].exit_code)
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    names = [name.strip() for text in given or [] for name in text.split(",")]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _failures(done: Reproduction | None) -> dict[str, str]:
+    return {} if done is None else {str(job): failure.reason for job, failure in done.failures}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,42 @@
+"""A progress bar over many runs, on stderr."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from confgcn.cli.console import notice
+from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.reproduce import Watcher
+from confgcn.experiments.paper.tasks import Failure, Outcome
+
+
+class RunsBar(Watcher):
+    """One bar over all runs, with the time they took and the time left; what fails or diverges is said at once."""
+
+    def __init__(self) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+
+    def on_plan(self, total: int, finished: int) -> None:
+        notice(f"{total} runs are needed, {finished} of them are there")
+        if total > finished:
+            self.progress.start()
+            self.task = self.progress.add_task("runs", total=total - finished)
+
+    def on_run(self, job: Job, outcome: Outcome) -> None:
+        if outcome is None or isinstance(outcome, Failure):
+            reason = "training diverged" if outcome is None else f"failed, {outcome.reason}"
+            self.progress.console.print(f"note: {job}: {reason}", markup=False, soft_wrap=True)
+        self.progress.update(self.task, advance=1, description=str(job))
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        self.progress.stop()

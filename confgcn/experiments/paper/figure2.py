@@ -1,0 +1,37 @@
+"""Figure 2: accuracy by quarters of neighbourhood label entropy and of degree (Q2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.scope import Scope
+from confgcn.experiments.paper.summaries import quarter_cells, records
+from confgcn.experiments.paper.table2 import GAT, GCN, PAPER, RELEASED, UNIFORM
+
+DATASETS = ("cora_ml", "citeseer", "cora", "pubmed")  # the paper's, and the other three
+VARIANTS = (GCN, GAT, RELEASED, UNIFORM, PAPER)
+
+
+def jobs(scope: Scope) -> list[Job]:
+    """Runs of Table 2."""
+    return scope.jobs(DATASETS, VARIANTS)
+
+
+def numbers(scope: Scope, results: Results) -> dict[str, Any]:
+    """Per data set and method four means and standard deviations by either quantity."""
+    return {
+        "datasets": {
+            dataset: [
+                {
+                    "title": variant.title,
+                    "entropy": quarter_cells(runs, "accuracy_by_entropy"),
+                    "degree": quarter_cells(runs, "accuracy_by_degree"),
+                }
+                for variant in scope.wanted(VARIANTS)
+                if (runs := records(results, dataset, variant))
+            ]
+            for dataset in scope.datasets_or(DATASETS)
+        }
+    }

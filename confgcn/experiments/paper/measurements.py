@@ -1,0 +1,103 @@
+"""What is kept of a run: its accuracy, where in the graph it is right, and what its confidences do."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.influence import summarise_influence
+from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
+from confgcn.experiments.saved_run import SavedRun, load_run
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, Prediction
+
+Quarters = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Numbers of one run; None where the method has no such quantity. Quarters go from lowest to highest.
+
+    Attributes:
+        processor_seconds: of training and predicting, with one thread; None for a run that was taken up again.
+        accuracy_by_entropy, accuracy_by_degree: in each quarter of the test nodes.
+        says, right: mean probability and accuracy in each quarter of the test nodes by probability.
+        auroc_probability, auroc_precision: do they tell right predictions from wrong ones? 0.5 is a coin.
+        mu_accuracy: of the largest label score as a prediction.
+        changed_by_uniform: predictions of all nodes that change when the trained model's influences are made uniform.
+        accuracy_made_uniform: test accuracy of the trained model with such influences.
+        neighbours, effective_neighbours, influence_deviation, auroc_influence, influence_by_precision: see
+            ``confgcn.evaluation.influence``.
+    """
+
+    test_accuracy: float | None = None
+    validation_accuracy: float | None = None
+    best_epoch: float | None = None
+    epochs: float | None = None
+    processor_seconds: float | None = None
+    accuracy_by_entropy: Quarters | None = None
+    accuracy_by_degree: Quarters | None = None
+    says: Quarters | None = None
+    right: Quarters | None = None
+    auroc_probability: float | None = None
+    auroc_precision: float | None = None
+    mu_accuracy: float | None = None
+    changed_by_uniform: float | None = None
+    accuracy_made_uniform: float | None = None
+    neighbours: float | None = None
+    effective_neighbours: float | None = None
+    influence_deviation: float | None = None
+    auroc_influence: float | None = None
+    influence_by_precision: Quarters | None = None
+
+
+NAMES = tuple(field.name for field in fields(Measurements))
+
+
+def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds: float | None) -> Measurements:
+    """Everything about a finished run."""
+    saved = load_run(run)
+    prediction = saved.predict(graph)
+    right = (prediction.logits.argmax(-1) == graph.labels)[graph.test].double()
+    confidence = metrics["confidence"]
+    found: dict[str, Any] = {
+        name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "best_epoch", "epochs")
+    }
+    found |= {
+        "processor_seconds": processor_seconds,
+        "accuracy_by_entropy": tuple(quarter_means(right, neighbour_label_entropy(graph)[graph.test])),
+        "accuracy_by_degree": tuple(quarter_means(right, graph.degrees[graph.test])),
+        "says": tuple(quarter["mean_probability"] for quarter in confidence["quarters"]),
+        "right": tuple(quarter["accuracy"] for quarter in confidence["quarters"]),
+        "auroc_probability": confidence["auroc_probability"],
+        "auroc_precision": confidence["auroc_precision"],
+    }
+    if prediction.mu is not None:
+        found["mu_accuracy"] = accuracy(prediction.mu[graph.test], graph.labels[graph.test])
+    return Measurements(**found, **_influence(saved, graph, prediction))
+
+
+def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[str, Any]:
+    if prediction.influence is None or prediction.precision is None:
+        return {}
+    summary = asdict(summarise_influence(graph, prediction.influence, prediction.precision))
+    uniform = replace(saved, method=with_uniform_influence(saved.method)).predict(graph).logits
+    return {
+        "changed_by_uniform": int((uniform.argmax(-1) != prediction.logits.argmax(-1)).sum()),
+        "accuracy_made_uniform": accuracy(uniform[graph.test], graph.labels[graph.test]),
+        "neighbours": summary["neighbours"],
+        "effective_neighbours": summary["effective_neighbours"],
+        "influence_deviation": summary["deviation"],
+        "auroc_influence": summary["auroc_same_label"],
+        "influence_by_precision": tuple(summary["by_precision"]),
+    }
+
+
+def with_uniform_influence(method: AbstractMethod) -> AbstractMethod:
+    """The same trained weights, every neighbour counting the same."""
+    control = copy(method)  # which shares the parameters
+    control.influence = "uniform"  # type: ignore[assignment]
+    return control

@@ -1,0 +1,139 @@
+"""Finished runs, kept as they come: results.csv with one row a run, settings.json with what its hashes stand for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.measurements import NAMES, Measurements
+from confgcn.training.files import read_json, to_json, write_atomic
+
+IDENTITY = (
+    "run",
+    "settings",
+    "graph",
+    "environment",
+    "date",
+    "dataset",
+    "method",
+    "preset",
+    "changes",
+    "seed",
+    "outcome",
+)
+COLUMNS = (*IDENTITY, *NAMES)
+DIGITS = ".6g"
+
+Outcome = Literal["finished", "diverged"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One row. ``run`` is the hash of settings, seed and graph, each of which has its own hash beside it."""
+
+    run: str
+    settings: str
+    graph: str
+    environment: str
+    date: str
+    dataset: str
+    method: str
+    preset: str
+    changes: str
+    seed: int
+    outcome: Outcome
+    measured: Measurements
+
+    def row(self) -> list[str]:
+        """As written into the table."""
+        return [str(getattr(self, name)) for name in IDENTITY] + [
+            _text(value) for value in asdict(self.measured).values()
+        ]
+
+
+class Results:
+    """The finished runs of a folder. One process writes, others may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.table = folder / "results.csv"
+        self.legend = folder / "settings.json"
+        self.records = {record.run: record for record in self._read()}
+        self.meanings: dict[str, dict[str, Any]] = read_json(self.legend) if self.legend.is_file() else {}
+        self._index = {(r.dataset, r.settings, r.seed): r for r in self.records.values()}
+
+    def file(self, name: str) -> Path:
+        """Where the numbers of a table or figure are."""
+        return self.folder / f"{name}.json"
+
+    def __contains__(self, run: str) -> bool:
+        return run in self.records
+
+    def of(self, job: Job) -> RunRecord | None:
+        """The record of a job, if it has been run."""
+        return self._index.get((job.dataset, job.settings_key, job.seed))
+
+    def seeds_of(self, job: Job) -> dict[int, RunRecord]:
+        """The records that differ from a job's in the seed alone, by seed."""
+        wanted = (job.dataset, job.settings_key)
+        return {seed: record for (*found, seed), record in sorted(self._index.items()) if tuple(found) == wanted}
+
+    def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
+        """Append a finished run, what its hashes stand for first."""
+        if not meanings.keys() <= self.meanings.keys():
+            self.meanings |= meanings
+            write_atomic(self.legend, to_json(self.meanings))
+        lines = [COLUMNS, record.row()] if not self.records else [record.row()]
+        try:
+            with self.table.open("a", newline="") as stream:
+                csv.writer(stream, lineterminator="\n").writerows(lines)
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise ResourceError(f"could not write {self.table.absolute()}: {error.strerror or error}") from None
+        kept = self._record(record.row(), len(self.records) + 2)  # as it will be read: numbers are rounded once
+        self.records[record.run] = kept
+        self._index[kept.dataset, kept.settings, kept.seed] = kept
+
+    def mend(self) -> None:
+        """Drop a last line that was cut off by a crash, before more is appended."""
+        if self.table.is_file() and not self.table.read_bytes().endswith(b"\n"):
+            stream = io.StringIO()
+            csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *(r.row() for r in self.records.values())])
+            write_atomic(self.table, stream.getvalue().encode() if self.records else b"")
+
+    def _read(self) -> list[RunRecord]:
+        if not self.table.is_file():
+            return []
+        text = self.table.read_text()
+        whole = text[: text.rfind("\n") + 1]
+        header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(COLUMNS)]
+        if tuple(header) != COLUMNS:
+            raise CorruptFileError(f"{self.table}: its columns are not those of this version of confgcn")
+        return [self._record(row, number) for number, row in enumerate(rows, start=2)]
+
+    def _record(self, row: list[str], line: int) -> RunRecord:
+        try:
+            cells: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+            measured: dict[str, Any] = {name: _value(cells.pop(name)) for name in NAMES}
+            return RunRecord(**{**cells, "seed": int(cells["seed"])}, measured=Measurements(**measured))
+        except ValueError as error:
+            raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({error})") from None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return " ".join(map(_text, value)) if isinstance(value, tuple) else format(value, DIGITS)
+
+
+def _value(text: str) -> float | tuple[float, ...] | None:
+    numbers = tuple(float(word) for word in text.split())
+    return None if not numbers else numbers[0] if len(numbers) == 1 else numbers

@@ -1,0 +1,74 @@
+"""Table 2: every method on every data set, beside the paper's figures (Q1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confgcn.experiments.paper.jobs import Job, Variant
+from confgcn.experiments.paper.published import GRAPHS, TABLE_2
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.scope import Scope
+from confgcn.experiments.paper.summaries import accuracy_cell, mean_of, paired_difference, records
+
+DATASETS = GRAPHS
+
+RELEASED = Variant("ConfGCN `released`", "confgcn", "released")
+UNIFORM = RELEASED.changed("ConfGCN `released`, uniform influence", influence="uniform")
+PAPER = Variant("ConfGCN `paper`", "confgcn", "paper")
+GCN = Variant("Kipf-GCN", "gcn")
+GAT = Variant("GAT", "gat")
+GGNN = Variant("GGNN", "ggnn")
+GPNN = Variant("GPNN", "gpnn")
+
+VARIANTS = (
+    Variant("LP", "label_propagation"),
+    Variant("ManiReg", "mani_reg"),
+    Variant("SemiEmb", "semi_emb"),
+    Variant("Feat", "feat"),
+    Variant("DeepWalk", "deepwalk"),
+    GGNN,
+    Variant("Planetoid, transductive", "planetoid", "tuned"),
+    Variant("Planetoid, inductive", "planetoid", "tuned_inductive"),
+    GCN,
+    Variant("G-GCN", "gated_gcn"),
+    GPNN,
+    GAT,
+    Variant("TACO", "taco"),
+    RELEASED,
+    UNIFORM,
+    PAPER,
+)
+
+
+def jobs(scope: Scope) -> list[Job]:
+    """Every variant on every data set."""
+    return scope.jobs(DATASETS, VARIANTS)
+
+
+def numbers(scope: Scope, results: Results) -> dict[str, Any]:
+    """One row per variant, one cell per data set."""
+    datasets = scope.datasets_or(DATASETS)
+    rows = [
+        {
+            "title": variant.title,
+            "method": variant.method,
+            "is_reference": variant == RELEASED,
+            "cells": {dataset: _cell(results, dataset, variant) for dataset in datasets},
+        }
+        for variant in scope.wanted(VARIANTS)
+    ]
+    return {"datasets": list(datasets), "rows": rows}
+
+
+def _cell(results: Results, dataset: str, variant: Variant) -> dict[str, Any] | None:
+    runs = records(results, dataset, variant)
+    accuracy = accuracy_cell(runs)
+    if accuracy is None:
+        return None
+    return {
+        "published": TABLE_2.get(variant.method, {}).get(dataset),
+        "preset": variant.settings(dataset).preset,
+        "accuracy": accuracy,
+        "processor_seconds": mean_of(runs, "processor_seconds"),
+        "difference": paired_difference(runs, records(results, dataset, RELEASED)),
+    }

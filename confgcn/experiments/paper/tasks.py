@@ -1,0 +1,80 @@
+"""Do one job: train it or go on training it, measure it, and say what became of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confgcn.data.datasets import load_graph
+from confgcn.exceptions import ConfGCNError, DivergedError, StoppedError
+from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.measurements import Measurements, measure
+from confgcn.experiments.runs import RunRequest, train
+from confgcn.training.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, its key, and the folder it is worked on in."""
+
+    job: Job
+    key: str
+    folder: Path
+    data_dir: Path | None
+
+    @property
+    def run_directory(self) -> Path:
+        # Jobs of one key can have presets of different names, which a run directory would not resume.
+        return self.folder / f"{self.key}-{self.job.variant.preset}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no result. A failed job is tried again when it is next asked for."""
+
+    reason: str
+    exit_code: int
+
+
+Outcome = Measurements | Failure | None  # None: training diverged, and always will
+
+
+def perform(task: Task) -> Outcome:
+    """Do the job; every error but a stop becomes an outcome, so that the other jobs go on."""
+    try:
+        return _trained(task)
+    except StoppedError:
+        raise
+    except DivergedError:
+        return None
+    except ConfGCNError as error:
+        return Failure(str(error), error.exit_code)
+    except Exception as error:  # one job's bug must not cost the others their results
+        return Failure(f"{type(error).__name__}: {error}", 1)
+
+
+def _trained(task: Task) -> Measurements:
+    job, out = task.job, task.run_directory
+    is_resumed = RunDirectory(out).holds_run
+    request = RunRequest(
+        graph=job.dataset,
+        method=job.variant.method,
+        preset=job.variant.preset,
+        seed=job.seed,
+        split_seed=job.split_seed,
+        data_dir=task.data_dir,
+        overrides=dict(job.variant.changes),
+        out=out,
+        if_exists="resume" if is_resumed else "refuse",
+    )
+    started = time.process_time()
+    metrics = train(request, notify=_unheard)["runs"][0]
+    seconds = None if is_resumed else time.process_time() - started
+    graph = load_graph(job.dataset, data_dir=task.data_dir, split_seed=job.split_seed)
+    return measure(out, graph, metrics, seconds)
+
+
+def _unheard(notice: Any) -> None:
+    """The same few notices would come with every one of many runs."""

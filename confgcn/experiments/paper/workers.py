@@ -1,0 +1,116 @@
+"""Do tasks in several processes of one thread each, none of which can take the others down."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import cast
+
+from confgcn.exceptions import StoppedError
+from confgcn.experiments.paper.tasks import Failure, Outcome, Task, perform
+from confgcn.training.signals import StopRequest
+
+SECONDS_BETWEEN_LOOKS = 0.2  # at whether a stop was asked for
+
+
+def perform_all(tasks: Sequence[Task], *, processes: int, stop: StopRequest) -> Iterator[tuple[Task, Outcome]]:
+    """The outcome of each task, as they come. When a stop is asked for, runs save their state and no more come."""
+    waiting = list(reversed(tasks))
+    workers = [_Worker() for _ in range(min(processes, len(tasks)))]
+    try:
+        while True:
+            if stop.received is None:
+                _share_out(waiting, workers)
+            else:
+                for worker in workers:
+                    worker.ask_to_stop()
+            busy = {worker.pipe: worker for worker in workers if worker.task is not None}
+            if not busy:
+                return
+            for pipe in wait(list(busy), timeout=SECONDS_BETWEEN_LOOKS):
+                task, answer = busy[cast(Connection, pipe)].take()
+                if not isinstance(answer, _Stopped):
+                    yield task, answer
+    finally:
+        for worker in workers:
+            worker.dismiss()
+
+
+def _share_out(waiting: list[Task], workers: list[_Worker]) -> None:
+    for place, worker in enumerate(workers):
+        if worker.task is None and waiting:
+            if worker.is_dead:
+                workers[place] = _Worker()
+            workers[place].give(waiting.pop())
+
+
+class _Stopped:
+    """In place of an outcome: the run has saved its state."""
+
+
+class _Worker:
+    """A process that does one task after another. It leaves at once when this process is gone."""
+
+    def __init__(self) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        their_lifeline, self.lifeline = context.Pipe(duplex=False)
+        self.process = context.Process(target=_serve, args=(theirs, their_lifeline), daemon=True)
+        self.process.start()
+        theirs.close()
+        their_lifeline.close()
+        self.task: Task | None = None
+        self.is_dead = False
+        self._is_stopping = False
+
+    def give(self, task: Task) -> None:
+        self.task = task
+        with suppress(BrokenPipeError):  # a process that died while it waited is found out by take()
+            self.pipe.send(task)
+
+    def take(self) -> tuple[Task, Outcome | _Stopped]:
+        assert self.task is not None
+        task, self.task = self.task, None
+        try:
+            return task, self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            self.process.join()
+            self.is_dead = True
+            if self._is_stopping:
+                return task, _Stopped()
+            return task, Failure(f"its process ended with {self.process.exitcode}", 1)
+
+    def ask_to_stop(self) -> None:
+        if not self._is_stopping and self.process.is_alive():
+            self._is_stopping = True
+            self.process.terminate()
+
+    def dismiss(self) -> None:
+        self.pipe.close()
+        self.lifeline.close()
+        self.process.join()
+
+
+def _serve(pipe: Connection, lifeline: Connection) -> None:
+    os.setsid()  # Ctrl-C reaches the first process alone, which then asks the others to stop
+    threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(perform(task))
+        except StoppedError:
+            pipe.send(_Stopped())
+
+
+def _leave_with(lifeline: Connection) -> None:
+    try:
+        lifeline.recv()
+    except EOFError:
+        os._exit(1)

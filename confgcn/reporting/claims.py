@@ -1,0 +1,136 @@
+"""What the paper claims in passing about influences and confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from confgcn.reporting.tables import Table
+from confgcn.reporting.verdict import FAILS, HOLDS, Verdict, judged
+from confgcn.reporting.words import NOTHING, Numbers, decimal, interval, is_clear, listed, percent
+
+TELLS = 0.7  # an AUROC from which on a quantity tells two kinds apart
+FEWER = 0.9  # effective neighbours over neighbours: below it they are fewer
+COLLAPSE = -0.05  # points of accuracy
+
+ROWS: tuple[tuple[str, Callable[[Any], str]], ...] = (
+    ("neighbours, the node included", lambda m: decimal(m["neighbours"])),
+    ("effective neighbours, 1 / sum of squared influences", lambda m: decimal(m["effective_neighbours"])),
+    ("mean deviation of an influence from the mean, %", lambda m: percent(m["influence_deviation"], 2)),
+    ("AUROC of the influence for an edge between equal labels", lambda m: decimal(m["auroc_influence"])),
+    ("influence of the least sure quarter of neighbours, over the mean", lambda m: _quarter(m, 0)),
+    ("influence of the surest quarter", lambda m: _quarter(m, -1)),
+    ("predictions that change with uniform influences", lambda m: decimal(m["changed_by_uniform"], 1)),
+    ("test accuracy, %", lambda m: percent(m["test_accuracy"])),
+    ("the same with uniform influences in the trained model", lambda m: percent(m["accuracy_made_uniform"])),
+    ("accuracy of the largest mu, %", lambda m: percent(m["mu_accuracy"])),
+    ("AUROC of the precision for a right prediction", lambda m: decimal(m["auroc_precision"])),
+    ("AUROC of the largest probability", lambda m: decimal(m["auroc_probability"])),
+)
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """One table per preset."""
+    titles = list(dict.fromkeys(title for columns in numbers["datasets"].values() for title in columns))
+    return {title.partition("`")[2].partition("`")[0]: _table(numbers, title) for title in titles}
+
+
+def verdicts(numbers: Numbers) -> list[Verdict]:
+    """One for each claim."""
+    return [
+        _label_specific(numbers),
+        _effective_neighbours(numbers),
+        _confident_neighbours(numbers),
+        _below(numbers, "GAT is below Kipf-GCN on Cora-ML.", ("gat_over_gcn",), is_below_zero),
+        _below(numbers, "GPNN collapses on Cora-ML.", ("gpnn_over_gcn", "gpnn_over_ggnn"), is_collapse),
+        _precision(numbers),
+    ]
+
+
+def is_below_zero(difference: Numbers) -> bool:
+    """Clearly below."""
+    return is_clear(difference) and difference["mean"] < 0
+
+
+def is_collapse(difference: Numbers) -> bool:
+    """By more than a few points."""
+    below: bool = difference["mean"] < COLLAPSE
+    return below
+
+
+def _quarter(means: Numbers, quarter: int) -> str:
+    return decimal(means["influence_by_precision"][quarter], 3) if means["influence_by_precision"] else NOTHING
+
+
+def _table(numbers: Numbers, title: str) -> Table:
+    columns = {dataset: found.get(title) for dataset, found in numbers["datasets"].items()}
+    rows = [[name, *(NOTHING if c is None else write(c) for c in columns.values())] for name, write in ROWS]
+    return Table(f"{title}: what its influences and confidences do, means over the runs.", ["", *columns], rows)
+
+
+def _measured(numbers: Numbers, name: str) -> dict[str, float]:
+    """A measurement of every data set and preset that has it."""
+    found = {
+        f"{dataset} ({title.partition('`')[2].partition('`')[0]})": means[name]
+        for dataset, columns in numbers["datasets"].items()
+        for title, means in columns.items()
+        if means is not None
+    }
+    return {where: value for where, value in found.items() if value is not None}
+
+
+def _label_specific(numbers: Numbers) -> Verdict:
+    aurocs = _measured(numbers, "auroc_influence")
+    parts = [f"{decimal(value)} on {where}" for where, value in aurocs.items()]
+    text = (
+        "By its equation an influence is one number per edge, the same for every label. Whether it favours neighbours "
+        f"of the same label at all: its AUROC for that is {listed(parts)}."
+    )
+    return Verdict("Influence is label-specific.", judged([value >= TELLS for value in aurocs.values()]), text)
+
+
+def _effective_neighbours(numbers: Numbers) -> Verdict:
+    sizes = _measured(numbers, "neighbours")
+    effective = _measured(numbers, "effective_neighbours")
+    parts = [f"{decimal(effective[where])} of {decimal(size)} on {where}" for where, size in sizes.items()]
+    finding = judged([effective[where] < FEWER * size for where, size in sizes.items()])
+    return Verdict("Confidences leave a node fewer effective neighbours.", finding, f"It keeps {listed(parts)}.")
+
+
+def _confident_neighbours(numbers: Numbers) -> Verdict:
+    example = numbers["printed_influence"]
+    rises = all(one["influence"] < other["influence"] for one, other in pairwise(example))
+    formula = listed([f"{decimal(e['influence'])} at precision {e['precision']:g}" for e in example])
+    quarters = _measured(numbers, "influence_by_precision")
+    parts = [f"{decimal(q[0], 3)} and {decimal(q[-1], 3)} on {where}" for where, q in quarters.items() if q]  # type: ignore[index]
+    text = (
+        "The distance is multiplied by the precisions, so it is low where variances are large, and an unsure neighbour "
+        f"weighs more: with the same scores the printed influence is {formula}. In the trained models influences are "
+        f"nearly equal; relative to the mean, the least and the most sure quarter of neighbours have {listed(parts)}."
+    )
+    return Verdict("A confident neighbour has more influence than an unsure one.", HOLDS if rises else FAILS, text)
+
+
+def _below(numbers: Numbers, claim: str, names: tuple[str, ...], is_so: Callable[[Any], bool]) -> Verdict:
+    found = {dataset: [pairs[name] for name in names] for dataset, pairs in numbers["pairs"].items()}
+    there = {dataset: pairs for dataset, pairs in found.items() if all(pair is not None for pair in pairs)}
+    cases = [is_so(pair) for dataset, pairs in there.items() if dataset == "cora_ml" for pair in pairs]
+    words = [name.replace("_over_", " less ").replace("gat", "GAT").replace("gcn", "GCN") for name in names]
+    words = [word.replace("gpnn", "GPNN").replace("ggnn", "GGNN") for word in words]
+    parts = [
+        f"{word}: {listed([f'{interval(pairs[place])} on {dataset}' for dataset, pairs in there.items()])} points"
+        for place, word in enumerate(words)
+        if there
+    ]
+    return Verdict(claim, judged(cases), "; ".join(parts) + ("." if parts else ""))
+
+
+def _precision(numbers: Numbers) -> Verdict:
+    precision, probability = _measured(numbers, "auroc_precision"), _measured(numbers, "auroc_probability")
+    parts = [
+        f"{decimal(value)} on {where} (probability {decimal(probability[where])})" for where, value in precision.items()
+    ]
+    text = f"AUROC of the learned precision for a right prediction, where a half is a coin: {listed(parts)}."
+    finding = judged([value >= TELLS for value in precision.values()])
+    return Verdict("The confidence of a label says how far to trust it.", finding, text)

@@ -1,0 +1,144 @@
+"""Figure 1: a node and its neighbours, as Kipf-GCN weighs them and as ConfGCN does."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from confgcn.reporting.ink import new_figure
+from confgcn.reporting.tables import Table
+from confgcn.reporting.verdict import Verdict, judged
+from confgcn.reporting.words import Numbers, decimal, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RADIUS = 1.0  # of the circle of neighbours
+SIZE = 0.16  # of a node
+WIDTH = 3.0  # of an edge of mean weight, in points
+BAR = 0.3  # height of the largest confidence
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """One table per data set: what the picture shows."""
+    return {dataset: _table(found) for dataset, found in numbers["datasets"].items()}
+
+
+def draw(numbers: Numbers) -> Figure | None:
+    """Left what Kipf-GCN sees, right what ConfGCN sees; a darker node has a higher score of the wrong label."""
+    shown = numbers["datasets"]
+    if not shown:
+        return None
+    figure, axes = new_figure(rows=len(shown), columns=2)
+    for (left, right), (dataset, found) in zip(axes, shown.items(), strict=True):
+        node = found["node"]
+        _draw_panel(left, node, weight="gcn_weight", scores="gcn_scores", bars=False)
+        _draw_panel(right, node, weight="influence", scores="scores", bars=True)
+        left.set_title(f"Kipf-GCN says {_says(node['gcn_says'])}", fontsize=8)
+        right.set_title(f"{_plain(found['preset'])} says {_says(node['confgcn_says'])}", fontsize=8)
+        true, wrong = node["labels"]
+        left.set_xlabel(f"{dataset}, node {node['name']}: {true}", fontsize=8)
+        right.set_xlabel(f"shade: score of {wrong}\nbars: precision of {true} (white), {wrong} (black)", fontsize=8)
+    return figure
+
+
+def _draw_panel(axis: Axes, node: Numbers, *, weight: str, scores: str, bars: bool) -> None:
+    axis.set(xlim=(-1.75, 1.75), ylim=(-1.55, 1.55), aspect="equal", xticks=[], yticks=[])
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    neighbours = sorted(node["neighbours"], key=lambda neighbour: not neighbour["is_node"])
+    highest = max(value for neighbour in neighbours for value in neighbour["precision"])
+    for place, neighbour in enumerate(neighbours):
+        angle = 2 * math.pi * (place - 1) / max(1, len(neighbours) - 1)
+        x, y = (0.0, 0.0) if neighbour["is_node"] else (RADIUS * math.cos(angle), RADIUS * math.sin(angle))
+        axis.plot([0, x], [0, y], color="black", lw=WIDTH * neighbour[weight], zorder=1, solid_capstyle="butt")
+        _draw_node(axis, x, y, neighbour, scores)
+        if bars:
+            _draw_bars(axis, x, y, neighbour["precision"], highest)
+
+
+def _draw_node(axis: Axes, x: float, y: float, neighbour: Numbers, scores: str) -> None:
+    from matplotlib.patches import Circle
+
+    own, other = neighbour[scores]
+    share = other / (own + other) if own + other > 0 else 0.5
+    shade = 1.0 - min(1.0, max(0.0, share))
+    axis.add_patch(Circle((x, y), SIZE, facecolor=str(shade), edgecolor="black", zorder=2))
+    text = "a" if neighbour["is_node"] else neighbour["true_label"].replace("_", "\n")
+    below = y - SIZE - 0.05
+    if neighbour["is_node"]:
+        axis.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if shade < 0.5 else "black", zorder=3)
+    else:
+        axis.text(x, below, text, ha="center", va="top", fontsize=5.5, zorder=3)
+
+
+def _draw_bars(axis: Axes, x: float, y: float, precision: list[float], highest: float) -> None:
+    for step, (value, colour) in enumerate(zip(precision, ("white", "black"), strict=True)):
+        height = BAR * max(0.0, value) / highest if highest > 0 else 0.0
+        axis.bar(
+            x + SIZE + 0.07 + 0.09 * step,
+            height,
+            width=0.08,
+            bottom=y,
+            color=colour,
+            edgecolor="black",
+            lw=0.6,
+            zorder=3,
+        )
+
+
+def _says(says: Numbers) -> str:
+    return f"{says['label']} ({percent(says['probability'], 0)} %)"
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _table(found: Numbers) -> Table:
+    node = found["node"]
+    true, wrong = node["labels"]
+    header = ["", "true label", "weight in Kipf-GCN", "influence", f"score of {true}", f"of {wrong}"]
+    header += [f"precision of {true}", f"of {wrong}"]
+    rows = [_row(neighbour) for neighbour in node["neighbours"]]
+    return Table(f"Figure 1: node {node['name']} and its neighbours; weights over their mean.", header, rows)
+
+
+def _row(neighbour: dict[str, Any]) -> list[str]:
+    name = "the node" if neighbour["is_node"] else neighbour["name"]
+    weights = [decimal(neighbour["gcn_weight"], 3), decimal(neighbour["influence"], 5)]
+    pairs = [decimal(value, 4) for key in ("scores", "precision") for value in neighbour[key]]
+    return [name, neighbour["true_label"], *weights, *pairs]
+
+
+def verdicts(numbers: Numbers) -> list[Verdict]:
+    """Is there a node that the influences put right?"""
+    claim = "Figure 1: a node that Kipf-GCN gets wrong is put right by the influences."
+    cases, texts = [], []
+    for dataset, found in numbers["datasets"].items():
+        for preset in dict.fromkeys(count["preset"] for count in found["counts"]):
+            counts = [count for count in found["counts"] if count["preset"] == preset]
+            lost, gained = (
+                sum(c[key] for c in counts) for key in ("lost_without_influence", "right_without_influence")
+            )
+            nodes = sum(count["gcn_wrong_confgcn_right"] for count in counts)
+            cases.append(lost >= nodes / 2 > 0)
+            texts.append(
+                f"Over {len(counts)} runs of {preset} on {dataset} there are {nodes} test nodes that Kipf-GCN gets "
+                "wrong and ConfGCN right. Making the trained model's influences uniform loses "
+                f"{lost} of them, and wins {gained} other test nodes."
+            )
+        texts.append(_what_is_drawn(found))
+    return [Verdict(claim, judged(cases), " ".join(texts))]
+
+
+def _what_is_drawn(found: Numbers) -> str:
+    node = found["node"]
+    weights = [neighbour["influence"] for neighbour in node["neighbours"]]
+    away = max(abs(weight - 1.0) for weight in weights)
+    same = "the same" if node["uniform_says"]["label"] == node["confgcn_says"]["label"] else "another label"
+    return (
+        f"The picture shows node {node['name']} in run {found['seed']} of {found['preset']}: no influence is more than "
+        f"{percent(away, 2)} % from the mean of its neighbourhood, and with all of them equal ConfGCN says {same}."
+    )

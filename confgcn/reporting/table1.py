@@ -1,0 +1,66 @@
+"""Table 1 beside ours: one row per quantity and convention, two columns per data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from confgcn.reporting.tables import Table
+from confgcn.reporting.verdict import FAILS, HOLDS, UNKNOWN, Verdict
+from confgcn.reporting.words import NOTHING, Numbers, count, decimal, listed, percent
+
+Cell = Callable[[Any], str]
+
+ROWS: tuple[tuple[str, Cell], ...] = (
+    ("nodes, paper", lambda c: _published(c, "nodes", count)),
+    ("nodes", lambda c: count(c["nodes"])),
+    ("edges, paper", lambda c: _published(c, "edges", count)),
+    ("edges: entries as listed", lambda c: count(c["edges"]["listed"])),
+    ("edges: entries as listed, halved", lambda c: count(c["edges"]["listed_halved"])),
+    ("edges: unique and undirected, no self loops (what is trained on)", lambda c: count(c["edges"]["unique"])),
+    ("of the entries: repeated / self loops", lambda c: f"{c['edges']['duplicates']} / {c['edges']['loops']}"),
+    ("classes, paper", lambda c: _published(c, "classes", count)),
+    ("classes", lambda c: count(c["classes"])),
+    ("features, paper", lambda c: _published(c, "features", count)),
+    ("features", lambda c: count(c["features"])),
+    ("label mismatch, paper", lambda c: _published(c, "mismatch", lambda v: decimal(v, 3))),
+    ("between training nodes, of all edges (the literal reading)", lambda c: _mismatch(c, "train_edges_of_all")),
+    ("between training nodes, of their edges", lambda c: _mismatch(c, "train_edges_of_train")),
+    ("training nodes with such an edge, of all nodes", lambda c: _mismatch(c, "train_nodes_of_all")),
+    ("with all true labels, of all edges", lambda c: _mismatch(c, "all_labels")),
+    ("label rate, paper", lambda c: _published(c, "label_rate", lambda v: decimal(v, 3))),
+    ("label rate", lambda c: decimal(c["label_rate"], 4)),
+)
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """The one table."""
+    columns = numbers["datasets"]
+    rows = [[title, *(cell(column) for column in columns.values())] for title, cell in ROWS]
+    return {"": Table("Table 1: the paper's counts and ours, each convention named.", ["", *columns], rows)}
+
+
+def _published(column: Numbers, name: str, write: Callable[[float], str]) -> str:
+    return NOTHING if column["published"] is None else write(column["published"][name])
+
+
+def _mismatch(column: Numbers, reading: str) -> str:
+    cell = column["mismatch"][reading]
+    return decimal(cell["mean"], 4) + ("" if cell["std"] is None else f" ± {decimal(cell['std'], 4)}")
+
+
+def verdicts(numbers: Numbers) -> list[Verdict]:
+    """Are Cora-ML's neighbourhoods more mixed than those of the others?"""
+    shares = {name: column["mismatch"]["all_labels"]["mean"] for name, column in numbers["datasets"].items()}
+    claim = "Table 1: Cora-ML has the most heterogeneous neighbourhoods."
+    if "cora_ml" not in shares or len(shares) == 1:
+        return [Verdict(claim, UNKNOWN, "")]
+    is_most = shares["cora_ml"] == max(shares.values())
+    listing = listed([f"{decimal(share, 3)} on {name}" for name, share in shares.items()])
+    rates = listed([f"{percent(column['label_rate'])} % of {name}" for name, column in numbers["datasets"].items()])
+    text = (
+        f"With all true labels the share of edges between different labels is {listing}. The paper counts the edges "
+        "between training nodes alone, as a share of all edges, so its figure grows with the number of labels that are "
+        f"given: {rates}."
+    )
+    return [Verdict(claim, HOLDS if is_most else FAILS, text)]

@@ -1,0 +1,128 @@
+"""Table 2 beside ours; and what the runs cost, and how far each method is from ConfGCN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from confgcn.reporting.tables import Table
+from confgcn.reporting.verdict import Verdict, judged
+from confgcn.reporting.words import (
+    NOTHING,
+    Numbers,
+    accuracy,
+    decimal,
+    interval,
+    is_clear,
+    listed,
+    published,
+    spread,
+)
+
+REFERENCE = "ConfGCN `released`"
+CONTROL = "ConfGCN `released`, uniform influence"
+PRINTED = "ConfGCN `paper`"
+MARGIN = 1.0  # how far below a figure that is printed without its deviation a row may be
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """Accuracy, paired differences, seconds."""
+    return {
+        "": _table(numbers, "Table 2: test accuracy in percent, the paper's figure in brackets.", _beside_paper),
+        "difference": _table(
+            numbers, "Table 2: difference to ConfGCN `released` in points, paired by seed, with interval.", _difference
+        ),
+        "seconds": _table(numbers, "Table 2: processor seconds of one run.", _seconds),
+    }
+
+
+def is_below(cell: Numbers) -> bool:
+    """Is a row more than a standard deviation (or the margin, where none is printed) below the paper's figure?"""
+    if cell["published"] is None or cell["accuracy"]["mean"] is None:
+        return False
+    figure, deviation = cell["published"]
+    lowest = figure - (MARGIN if deviation is None else deviation)
+    reached: float = round(100 * cell["accuracy"]["mean"], 1)
+    return bool(reached < round(lowest, 1))
+
+
+def _table(numbers: Numbers, caption: str, write: Callable[[Any, Any], str]) -> Table:
+    rows = [
+        [row["title"], *(NOTHING if cell is None else write(row, cell) for cell in row["cells"].values())]
+        for row in numbers["rows"]
+    ]
+    return Table(caption, ["", *numbers["datasets"]], rows)
+
+
+def _beside_paper(row: Numbers, cell: Numbers) -> str:
+    if cell["published"] is None:
+        return accuracy(cell["accuracy"])
+    return f"{accuracy(cell['accuracy'])}{' †' if is_below(cell) else ''} ({published(cell['published'])})"
+
+
+def _difference(row: Numbers, cell: Numbers) -> str:
+    return "0" if row["is_reference"] else interval(cell["difference"])
+
+
+def _seconds(row: Numbers, cell: Numbers) -> str:
+    seconds = cell["processor_seconds"]
+    return NOTHING if seconds is None else decimal(seconds, 1 if seconds >= 1 else 2)
+
+
+def verdicts(numbers: Numbers) -> list[Verdict]:
+    """Q1: is ConfGCN above every other method, and are its influences the reason?"""
+    found = {dataset: _best_other(numbers, dataset) for dataset in numbers["datasets"]}
+    compared = {dataset: pair for dataset, pair in found.items() if pair is not None}
+    above = [is_clear(other["difference"]) and other["difference"]["mean"] < 0 for _, _, other in compared.values()]
+    sentences = [_comparison(dataset, *pair) for dataset, pair in compared.items()]
+    sentences += [_control(numbers), _printed(numbers), _reached(numbers)]
+    claim = "Q1: ConfGCN is clearly above every other method on every data set."
+    return [Verdict(claim, judged(above), " ".join(filter(None, sentences)))]
+
+
+def _rows(numbers: Numbers, dataset: str) -> dict[str, Any]:
+    cells = {row["title"]: row["cells"].get(dataset) for row in numbers["rows"]}
+    return {title: cell for title, cell in cells.items() if cell is not None and cell["accuracy"]["mean"] is not None}
+
+
+def _best_other(numbers: Numbers, dataset: str) -> tuple[Any, str, Any] | None:
+    """ConfGCN's cell, and title and cell of the best method that is not ConfGCN."""
+    cells = _rows(numbers, dataset)
+    own = [row["title"] for row in numbers["rows"] if row["method"] == "confgcn"]
+    others = {title: cell for title, cell in cells.items() if title not in own}
+    if REFERENCE not in cells or not others:
+        return None
+    best = max(others, key=lambda title: others[title]["accuracy"]["mean"])
+    return cells[REFERENCE], best, others[best]
+
+
+def _comparison(dataset: str, own: Numbers, title: str, other: Numbers) -> str:
+    words = "clearly so" if is_clear(other["difference"]) else "which the interval does not tell from zero"
+    return (
+        f"On {dataset} {REFERENCE} has {spread(own['accuracy'])} and the best other method, {title}, "
+        f"{spread(other['accuracy'])}: {interval(other['difference'])} points, {words}."
+    )
+
+
+def _control(numbers: Numbers) -> str:
+    found = {dataset: _rows(numbers, dataset).get(CONTROL) for dataset in numbers["datasets"]}
+    parts = [f"{interval(cell['difference'])} on {dataset}" for dataset, cell in found.items() if cell]
+    return f"Making every influence uniform changes its accuracy by {listed(parts)} points." if parts else ""
+
+
+def _printed(numbers: Numbers) -> str:
+    found = {dataset: _rows(numbers, dataset).get(PRINTED) for dataset in numbers["datasets"]}
+    parts = [f"{interval(cell['difference'])} on {dataset}" for dataset, cell in found.items() if cell]
+    return f"The printed equations ({PRINTED}) differ from it by {listed(parts)}." if parts else ""
+
+
+def _reached(numbers: Numbers) -> str:
+    cells = [cell for row in numbers["rows"] if row["title"] != PRINTED for cell in row["cells"].values() if cell]
+    printed = [cell for cell in cells if cell["published"] is not None]
+    below = sum(map(is_below, printed))
+    if not printed:
+        return ""
+    return (
+        f"Of {len(printed)} cells that have a figure in the paper's table, {PRINTED} left aside, {below} are more than "
+        "a standard deviation (a point, where none is printed) below it."
+    )

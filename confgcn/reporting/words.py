@@ -1,0 +1,69 @@
+"""Numbers as text, the same way everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NOTHING = "–"
+Numbers = Mapping[str, Any]
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as a percentage, without the sign."""
+    return NOTHING if value is None else f"{100 * value:.{digits}f}"
+
+
+def accuracy(cell: Numbers | None) -> str:
+    """Mean ± standard deviation of an accuracy cell, and how many of its runs diverged."""
+    if cell is None:
+        return NOTHING
+    text = "diverged" if cell["mean"] is None else spread(cell)
+    if cell["diverged"] and cell["mean"] is not None:
+        text += f" ({cell['diverged']} of {cell['runs']} diverged)"
+    return text
+
+
+def spread(cell: Numbers) -> str:
+    """Mean ± standard deviation, in percent."""
+    return percent(cell["mean"]) + ("" if cell["std"] is None else f" ± {percent(cell['std'])}")
+
+
+def published(figure: Sequence[float | None] | None) -> str:
+    """A figure of the paper's Table 2, as it is printed."""
+    if figure is None:
+        return NOTHING
+    value, deviation = figure
+    return f"{value}" if deviation is None else f"{value} ± {deviation}"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """A difference in percentage points, with its sign."""
+    return NOTHING if value is None else f"{100 * value:+.{digits}f}".replace("-", "−")
+
+
+def interval(difference: Numbers | None) -> str:
+    """A paired difference with its interval, in percentage points."""
+    if difference is None:
+        return NOTHING
+    return f"{signed(difference['mean'])} [{signed(difference['low'])}, {signed(difference['high'])}]"
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """A plain number."""
+    return NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def count(value: float) -> str:
+    """A whole number, with commas."""
+    return f"{value:,.0f}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def is_clear(difference: Numbers | None) -> bool:
+    """Does the interval of a difference leave zero out?"""
+    return difference is not None and (difference["low"] > 0 or difference["high"] < 0)

@@ -1,87 +1,91 @@
-"""Write what was recorded into README.md, docs/results.md and docs/speed.md, and draw their pictures.
+"""Write what was recorded into README.md and docs/, and draw their pictures.
 
 python benchmarks/report.py     (needs matplotlib: pip install 'confgcn[figures]')
+
+docs/results.md is written whole, from the folder reproduction/; elsewhere the text between <!-- name --> and
+<!-- end --> is.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import baseline_tables
 import matplotlib.pyplot as plt
 import speed_tables
-from accuracy import RESULTS
+
+from confgcn.experiments.paper.reproduce import read_report
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.summaries import accuracy_cell, quarter_cells, records
+from confgcn.experiments.paper.table2 import RELEASED, UNIFORM
+from confgcn.reporting import claims, presets, table2
+from confgcn.reporting.ink import draw_line, house_style
+from confgcn.reporting.page import page, protocol
+from confgcn.reporting.render import PARTS, pictures_of
+from confgcn.reporting.tables import Table
 
 ROOT = Path(__file__).parent.parent
+REPRODUCTION = ROOT / "reproduction"
+IMAGES = ROOT / "docs" / "images"
+WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("baselines", "paper_and_code", "speed"))]
 GRAPHS = ("citeseer", "cora", "pubmed", "cora_ml", "demo")
-# Table 2 of the paper.
-PAPER = {
-    "confgcn": {"citeseer": "72.7 ± 0.8", "cora": "82.0 ± 0.3", "pubmed": "79.5 ± 0.5", "cora_ml": "86.5 ± 0.3"},
-    "gcn": {"citeseer": "69.4 ± 0.4", "cora": "80.9 ± 0.4", "pubmed": "76.8 ± 0.2", "cora_ml": "85.7 ± 0.3"},
-}
-RELEASED = "--method confgcn --preset released"
-UNIFORM = f"{RELEASED} --influence uniform"
-PRINTED = "--method confgcn --preset paper"
-ROWS = (
-    ("ConfGCN, Table 2", None, PAPER["confgcn"]),
-    ("ConfGCN `released`", RELEASED, None),
-    ("the same, every influence uniform", UNIFORM, None),
-    ("ConfGCN `paper`", PRINTED, None),
-    ("Kipf-GCN, Table 2", None, PAPER["gcn"]),
-    ("Kipf-GCN `tuned`", "--method gcn --preset tuned", None),
-    ("Kipf-GCN `reference`", "--method gcn --preset reference", None),
-)
-LIMITS = (
-    ("ConfGCN `paper`", PRINTED, None),
-    ("with `normalisation=softmax`", f"{PRINTED} --set normalisation=softmax", None),
-    ("with `dropout=0.5`", f"{PRINTED} --set dropout=0.5", None),
-    ("with both", f"{PRINTED} --set normalisation=softmax --set dropout=0.5", None),
-)
+CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")
 
 
 def main() -> None:
     """Regenerate everything that quotes a number."""
-    rows = read_rows()
-    blocks = {
-        "accuracy": accuracy_table(rows, ROWS),
-        "limits of paper": accuracy_table(rows, LIMITS),
-        "confidence": confidence_table(rows),
-        "demo": demo_transcript(),
-        **baseline_tables.blocks(rows),
+    (ROOT / "docs" / "results.md").write_text(results_page())
+    blocks = {"demo": demo_transcript(), **recorded_blocks()}
+    for path in WITH_BLOCKS:
+        path.write_text(filled(path.read_text(), blocks))
+    IMAGES.mkdir(exist_ok=True)
+    report = read_report(REPRODUCTION)
+    for name in PARTS.keys() & report.keys():
+        pictures = pictures_of(name, report[name])
+        for file in pictures.keys() & {f"{name}.svg"}:
+            (IMAGES / file).write_bytes(pictures[file])
+    draw_overview(Results(REPRODUCTION))
+    speed_tables.draw(IMAGES)
+
+
+def results_page() -> str:
+    """docs/results.md."""
+    return page(read_report(REPRODUCTION), images="images/")
+
+
+def recorded_blocks() -> dict[str, str]:
+    """What is taken from files of results, by name."""
+    report = read_report(REPRODUCTION)
+    return {
+        "protocol": protocol(report) + "\n",
+        "table 2": table2.tables(report["table2"])[""].markdown(),
+        "seconds": table2.tables(report["table2"])["seconds"].markdown(),
+        "confidence": confidence_table(claims.tables(report["claims"])["released"]).markdown(),
+        "presets": presets.tables(report["presets"])["others"].markdown(),
+        "limits of paper": presets.tables(report["presets"])["limits"].markdown(),
         **speed_tables.blocks(),
     }
-    for path in (
-        ROOT / "README.md",
-        ROOT / "docs" / "results.md",
-        ROOT / "docs" / "baselines.md",
-        ROOT / "docs" / "speed.md",
-    ):
-        text = path.read_text()
-        for name, block in blocks.items():
+
+
+def filled(text: str, blocks: dict[str, str]) -> str:
+    """The text with its blocks replaced; a block that nothing fills is an error."""
+    for name in re.findall(r"<!-- (?!end )(.*?) -->\n", text):
+        if name in blocks:
             pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
-            text = re.sub(pattern, lambda found, new=block: found[1] + new + found[2], text, flags=re.S)
-        path.write_text(text)
-    draw(rows)
-    speed_tables.draw(ROOT / "docs" / "images")
+            text = re.sub(pattern, lambda found, new=blocks[name]: found[1] + new + found[2], text, flags=re.S)
+        elif name != "demo":
+            raise ValueError(f"no results for the block {name!r}")
+    return text
 
 
-def read_rows() -> dict[str, Any]:
-    """Results by graph and options, without the number of seeds."""
-    rows: dict[str, Any] = {}
-    for row in map(json.loads, RESULTS.read_text().splitlines()):
-        key = re.sub(r" --seeds \d+", "", row["command"].removeprefix("confgcn train "))
-        if key in rows:
-            raise ValueError(f"two results for {key!r}")
-        rows[key] = row
-    return rows
+def confidence_table(table: Table) -> Table:
+    """The rows that say how well two confidences tell right from wrong."""
+    return Table("", table.header, [row for row in table.rows if row[0] in CONFIDENCES])
 
 
 def demo_transcript() -> str:
@@ -92,65 +96,33 @@ def demo_transcript() -> str:
     return "```\n$ confgcn train demo\n" + "\n".join(shown.stdout.splitlines()[:-1]) + "\n```\n"
 
 
-def accuracy_table(rows: dict[str, Any], variants: tuple[tuple[str, str | None, dict[str, str] | None], ...]) -> str:
-    """Test accuracy in percent, mean ± sample standard deviation."""
-    lines = ["| test accuracy, % | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
-    for title, variant, published in variants:
-        if published is not None:
-            cells = [published.get(graph, "") for graph in GRAPHS]
-        else:
-            found = [rows.get(f"{graph} {variant}") for graph in GRAPHS]
-            cells = [baseline_tables.accuracy(row) for row in found]
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def confidence_table(rows: dict[str, Any]) -> str:
-    """How well two confidences of the released preset tell right from wrong, mean over the runs."""
-    lines = ["| AUROC for a right prediction | " + " | ".join(GRAPHS) + " |", "|---" * (len(GRAPHS) + 1) + "|"]
-    for title, key in (("largest probability", "auroc_probability"), ("learned precision", "auroc_precision")):
-        found = [rows.get(f"{graph} {RELEASED}") for graph in GRAPHS]
-        cells = [f"{statistics.fmean(c[key] for c in r['confidence']):.2f}" if r else "" for r in found]
-        lines.append(f"| {title} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def draw(rows: dict[str, Any]) -> None:
+def draw_overview(results: Results) -> None:
     """Left: the learned influences against the plain mean. Right: what the model says against what is right."""
-    plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0), constrained_layout=True)
-    _draw_influence(left, rows)
-    _draw_confidence(right, rows)
-    folder = ROOT / "docs" / "images"
-    folder.mkdir(exist_ok=True)
-    figure.savefig(folder / "overview.svg", metadata={"Date": None})
+    with house_style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0), layout="constrained")
+        _draw_influence(left, results)
+        _draw_confidence(right, results)
+        figure.savefig(IMAGES / "overview.svg", metadata={"Date": None})
 
 
-def _draw_influence(axis: Any, rows: dict[str, Any]) -> None:
-    variants = (("learned influence", RELEASED, "black"), ("every influence uniform", UNIFORM, "white"))
-    for shift, (label, variant, fill) in zip((-0.12, 0.12), variants, strict=True):
-        found = [rows[f"{graph} {variant}"] for graph in GRAPHS]
-        heights = [100 * row["test_accuracy"] for row in found]
-        errors = [100 * row["test_accuracy_std"] for row in found]
-        places = [place + shift for place in range(len(GRAPHS))]
-        axis.errorbar(places, heights, errors, fmt="o", color="black", markerfacecolor=fill, label=label, capsize=2)
+def _draw_influence(axis: Any, results: Results) -> None:
+    for place, (title, variant) in enumerate(
+        {"learned influence": RELEASED, "every influence uniform": UNIFORM}.items()
+    ):
+        cells = [accuracy_cell(records(results, graph, variant)) for graph in GRAPHS]
+        places = [number - 0.12 + 0.24 * place for number in range(len(GRAPHS))]
+        draw_line(axis, places, cells, place, 1, title, joined=False)
     axis.set(ylim=(65, 95), xlim=(-0.5, 4.5), ylabel="test accuracy, %", title="the influences change nothing")
     axis.set_xticks(range(len(GRAPHS)), GRAPHS)
     axis.legend(frameon=False, loc="upper left", ncols=2)
 
 
-def _draw_confidence(axis: Any, rows: dict[str, Any]) -> None:
-    summaries = rows[f"demo {RELEASED}"]["confidence"]
-    for key, label, style in (("accuracy", "is right", "o-"), ("mean_probability", "says", "s--")):
-        values = [[100 * summary["quarters"][i][key] for summary in summaries] for i in range(4)]
-        means, errors = [statistics.fmean(v) for v in values], [statistics.stdev(v) for v in values]
-        axis.errorbar(range(4), means, errors, fmt=style, color="black", label=label, capsize=2)
-    axis.set(
-        ylim=(0, 100),
-        ylabel="%",
-        xlabel="quarter of the test nodes, by probability",
-        title="it knows more than it says (demo)",
-    )
+def _draw_confidence(axis: Any, results: Results) -> None:
+    runs = records(results, "demo", RELEASED)
+    for place, (key, title) in enumerate({"right": "is right", "says": "says"}.items()):
+        draw_line(axis, range(4), quarter_cells(runs, key), place, 1, title)
+    axis.set(ylim=(0, 100), ylabel="%", title="it knows more than it says (demo)")
+    axis.set_xlabel("quarter of the test nodes, by probability")
     axis.set_xticks(range(4), ["least sure", "", "", "most sure"])
     axis.legend(frameon=False)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, complain, print_json
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 
-if TYPE_CHECKING:
-    from confgcn.experiments.paper.reproduce import Reproduction
-
-WHAT = "table1, table2, figure1, figure2, figure3, figure4, claims, or all"
+WHAT = (
+    "table1, table2, figure1, figure2, figure3, figure4, claims (in passing), all of these, or presets (other settings)"
+)
 
 
 def reproduce(
@@ -31,7 +30,7 @@ def reproduce(
         "reproduction"
     ),
     render_only: Annotated[
-        bool, typer.Option("--render-only", help="Run nothing: render the numbers that are in --out.")
+        bool, typer.Option("--render-only", help="Run nothing: numbers and pictures of the runs that are in --out.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -46,30 +45,27 @@ def reproduce(
     from confgcn.experiments.paper.scope import Scope
 
     scope = Scope(seeds=seeds, datasets=_names(datasets), methods=_names(methods), data_dir=data_dir)
-    request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out)
+    request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out, render_only=render_only)
     bar = RunsBar()
     try:
-        done = None if render_only else run(request, bar)
+        failures = run(request, bar)
     finally:
         bar.close()
     files = render(request)
     if as_json:
-        print_json({"files": [str(file) for file in files], "failures": _failures(done)})
+        reasons = {str(job): failure.reason for job, failure in failures.items()}
+        print_json({"files": [str(file) for file in files], "failures": reasons})
     else:
         typer.echo("\n".join(map(str, files)))
-    if done is not None and done.failures:
-        for name, reason in _failures(done).items():
-            complain(f"{name}: {reason}")
-        raise typer.Exit(done.failures[0][1].exit_code)
+    for job, failure in failures.items():
+        complain(f"{job}: {failure.reason}")
+    if failures:
+        raise typer.Exit(next(iter(failures.values())).exit_code)
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:
     names = [name.strip() for text in given or [] for name in text.split(",")]
     return tuple(dict.fromkeys(name for name in names if name))
-
-
-def _failures(done: Reproduction | None) -> dict[str, str]:
-    return {} if done is None else {str(job): failure.reason for job, failure in done.failures}
 
 
 def _cores() -> int:

@@ -128,9 +128,7 @@ def _below(numbers: Numbers, claim: str, names: tuple[str, ...], is_so: Callable
 
 def _precision(numbers: Numbers) -> Verdict:
     precision, probability = _measured(numbers, "auroc_precision"), _measured(numbers, "auroc_probability")
-    parts = [
-        f"{decimal(value)} on {where} (probability {decimal(probability[where])})" for where, value in precision.items()
-    ]
+    parts = [f"{decimal(value)} (the probability {decimal(probability[w])}) on {w}" for w, value in precision.items()]
     text = f"AUROC of the learned precision for a right prediction, where a half is a coin: {listed(parts)}."
     finding = judged([value >= TELLS for value in precision.values()])
     return Verdict("The confidence of a label says how far to trust it.", finding, text)

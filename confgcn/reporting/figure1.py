@@ -38,13 +38,13 @@ def draw(numbers: Numbers) -> Figure | None:
         left.set_title(f"Kipf-GCN says {_says(node['gcn_says'])}", fontsize=8)
         right.set_title(f"{_plain(found['preset'])} says {_says(node['confgcn_says'])}", fontsize=8)
         true, wrong = node["labels"]
-        left.set_xlabel(f"{dataset}, node {node['name']}: {true}", fontsize=8)
-        right.set_xlabel(f"shade: score of {wrong}\nbars: precision of {true} (white), {wrong} (black)", fontsize=8)
+        left.set_xlabel(f"a is node {node['name']} of {dataset},\nin truth {true}", fontsize=8)
+        right.set_xlabel(f"shade: score of {wrong}; bars: precision of\n{true} (white), {wrong} (black)", fontsize=8)
     return figure
 
 
 def _draw_panel(axis: Axes, node: Numbers, *, weight: str, scores: str, bars: bool) -> None:
-    axis.set(xlim=(-1.75, 1.75), ylim=(-1.55, 1.55), aspect="equal", xticks=[], yticks=[])
+    axis.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.3), aspect="equal", xticks=[], yticks=[])
     for spine in axis.spines.values():
         spine.set_visible(False)
     neighbours = sorted(node["neighbours"], key=lambda neighbour: not neighbour["is_node"])
@@ -140,5 +140,5 @@ def _what_is_drawn(found: Numbers) -> str:
     same = "the same" if node["uniform_says"]["label"] == node["confgcn_says"]["label"] else "another label"
     return (
         f"The picture shows node {node['name']} in run {found['seed']} of {found['preset']}: no influence is more than "
-        f"{percent(away, 2)} % from the mean of its neighbourhood, and with all of them equal ConfGCN says {same}."
+        f"{100 * away:.1g} % from the mean of its neighbourhood, and with all of them equal ConfGCN says {same}."
     )

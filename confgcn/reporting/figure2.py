@@ -49,13 +49,20 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
     shown = {dataset: {line["title"]: line for line in lines} for dataset, lines in numbers["datasets"].items()}
     whole = {dataset: lines for dataset, lines in shown.items() if {REFERENCE, *RIVALS} <= lines.keys()}
     best = [is_best for lines in whole.values() for key in QUANTITIES for is_best in _best_in(lines, key)]
-    falls = [
-        line["entropy"][-1]["mean"] < line["entropy"][0]["mean"] for lines in shown.values() for line in lines.values()
-    ]
+    every = [line for lines in shown.values() for line in lines.values()]
+    falls = [line["entropy"][-1]["mean"] < line["entropy"][0]["mean"] for line in every]
+    turns = [line["degree"][-1]["mean"] < line["degree"][-2]["mean"] for line in every]
     return [
         Verdict("Q2: with a more mixed neighbourhood every method gets worse.", judged(falls), _falls(whole)),
         Verdict("Q2: ConfGCN is best in every quarter of entropy and of degree.", judged(best), _text(whole)),
+        Verdict("Q2: many neighbours make every method worse again.", judged(turns), _turns(whole)),
     ]
+
+
+def _turns(whole: Numbers) -> str:
+    pairs = {d: [percent(_mean(lines, REFERENCE, "degree", place)) for place in (-2, -1)] for d, lines in whole.items()}
+    parts = [f"{third} and {last} on {dataset}" for dataset, (third, last) in pairs.items()]
+    return f"In the third and the last quarter of degree {REFERENCE} has {listed(parts)}." if parts else ""
 
 
 def _best_in(lines: Numbers, key: str) -> list[bool]:

@@ -18,6 +18,7 @@ TITLES = {
     "figure3": "Figure 3: depth (Q3)",
     "figure4": "Figure 4: without terms of the objective (Q4)",
     "claims": "What the text claims in passing",
+    "presets": "Beyond the paper: other settings",
 }
 NOTES = {
     "table1": (
@@ -35,9 +36,9 @@ NOTES = {
     ),
     "table2 seconds": "Processor seconds of one run, training and predicting, one thread; beside a second process.",
     "figure1": (
-        "Width of an edge: its weight over the mean of the neighbourhood. The node is chosen as follows: one that the "
-        "influences put right, if one can be drawn; else one that Kipf-GCN gets wrong and ConfGCN right, in the most "
-        "mixed neighbourhood."
+        "Width of an edge: its weight over the mean of the neighbourhood. Shown is a node that is put right by "
+        "influences one can tell apart, if there is one; else one that Kipf-GCN gets wrong and ConfGCN right, in the "
+        "most mixed neighbourhood."
     ),
     "figure2": (
         "Quarters of the test nodes. The entropy is that of the true labels of the neighbours, the node itself left "
@@ -51,6 +52,7 @@ NOTES = {
         "here the objective is taken apart from its end."
     ),
     "claims": "Over the runs of Table 2; AUROC of a half is a coin.",
+    "presets": "Made by `confgcn reproduce presets`. An empty cell has not been run; the slowest have fewer seeds.",
 }
 
 
@@ -63,17 +65,21 @@ def page(report: Report, *, images: str = "") -> str:
     return "\n".join(parts)
 
 
-def _head(report: Report) -> str:
+def protocol(report: Report) -> str:
+    """How many runs, when, on what."""
     about = report["about"]
     dates = " to ".join(dict.fromkeys(about["dates"]))
     machines = listed([_machine(environment) for environment in about["environments"]])
+    return f"{about['runs']:,} runs, {dates}, {_seeds(report)}, on {machines}."
+
+
+def _head(report: Report) -> str:
     return (
         "# The paper, remade\n\n"
         "Made by `confgcn reproduce all` from the settings in this repository; nothing on this page is typed by hand. "
-        f"{about['runs']:,} runs, {dates}, {_seeds(report)}, on {machines}. Accuracy is that of the test nodes at the "
-        "epoch that the preset's rule selects on the validation nodes, mean ± sample standard deviation over seeds; on "
-        "cora_ml every seed draws its own split. A run has diverged when it met a number that is not finite; means are "
-        "over the others.\n"
+        f"{protocol(report)} Accuracy is that of the test nodes at the epoch that the preset's rule selects on the "
+        "validation nodes, mean ± sample standard deviation over seeds; on cora_ml every seed draws its own split. A "
+        "run has diverged when it met a number that is not finite; means are over the others.\n"
     )
 
 

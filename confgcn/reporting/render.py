@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confgcn.reporting import claims, figure1, figure2, figure3, figure4, table1, table2
+from confgcn.reporting import claims, figure1, figure2, figure3, figure4, presets, table1, table2
 from confgcn.reporting.ink import house_style
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict
@@ -36,6 +36,7 @@ PARTS = {
     "figure3": Part(figure3.tables, figure3.verdicts, figure3.draw),
     "figure4": Part(figure4.tables, figure4.verdicts, figure4.draw),
     "claims": Part(claims.tables, claims.verdicts),
+    "presets": Part(presets.tables, presets.verdicts),
 }
 
 

@@ -147,7 +147,7 @@ def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop:
 
 
 def _choose(cases: list[Case]) -> tuple[int, Case]:
-    """A node that the influences visibly put right, if one can be drawn; else one that ConfGCN puts right for another reason.
+    """A node that the influences visibly put right, if one can be drawn; else one that ConfGCN puts right otherwise.
 
     Of several the one of the most mixed neighbourhood; of several runs the first that has one.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from confgcn.exceptions import StoppedError, UsageError
-from confgcn.experiments.paper.artefacts import ALL, artefacts_named
+from confgcn.experiments.paper.artefacts import ALL, ARTEFACTS, artefacts_named
 from confgcn.experiments.paper.environment import environment
 from confgcn.experiments.paper.jobs import Job, graph_key
 from confgcn.experiments.paper.measurements import Measurements
@@ -23,7 +23,7 @@ from confgcn.reporting.page import page
 from confgcn.reporting.render import pictures_of, texts_of
 from confgcn.training.files import read_json, to_json, write_atomic
 from confgcn.training.run_directory import LOCK, held
-from confgcn.training.signals import stop_request
+from confgcn.training.signals import StopRequest, stop_request
 
 RUNS = "runs"  # in the folder of the results: runs that are not finished
 ABOUT = "about"
@@ -38,6 +38,7 @@ class ReproductionRequest:
     scope: Scope = field(default_factory=Scope)
     processes: int = 1
     out: Path = Path("reproduction")
+    render_only: bool = False  # run nothing, and take numbers from the runs that are there
 
 
 class Watcher:
@@ -50,38 +51,44 @@ class Watcher:
         """A run has ended."""
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """``failures``: jobs without a result, and why."""
+def reproduce(request: ReproductionRequest, watcher: Watcher) -> dict[Job, Failure]:
+    """Run what is missing and write results.csv, settings.json and the numbers of every table and figure.
 
-    results: Results
-    failures: list[tuple[Job, Failure]]
-
-
-def reproduce(request: ReproductionRequest, watcher: Watcher) -> Reproduction:
-    """Run what is missing and write results.csv, settings.json and the numbers of every table and figure."""
+    Returns the jobs that have no result, and why.
+    """
     artefacts = artefacts_named(request.what)
     _check_folder(request.out)
     with held(request.out), stop_request() as stop:
         results = Results(request.out)
-        results.mend()
-        tasks = _tasks(request, [job for artefact in artefacts.values() for job in artefact.jobs(request.scope)])
-        missing = [task for task in tasks if task.key not in results]
-        watcher.on_plan(len(tasks), len(tasks) - len(missing))
-        failures: list[tuple[Job, Failure]] = []
-        for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
-            if isinstance(outcome, Failure):
-                failures.append((task.job, outcome))
-            else:
-                _keep(results, task, outcome)
-            watcher.on_run(task.job, outcome)
+        if request.render_only and not results.records:
+            raise UsageError(f"{request.out}: holds no runs to render")
+        failures = {} if request.render_only else _run_missing(request, results, stop, watcher)
         if stop.received is not None:
             name = signal.Signals(stop.received).name
             raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
-        numbers = {name: artefact.numbers(request.scope, results) for name, artefact in artefacts.items()}
-        for name, found in {**numbers, ABOUT: about(results)}.items():
-            write_atomic(results.file(name), to_json(found))
-    return Reproduction(results, failures)
+        for name, artefact in artefacts.items():
+            if not (request.render_only and artefact.is_examination and results.file(name).is_file()):
+                write_atomic(results.file(name), to_json(artefact.numbers(request.scope, results)))
+        write_atomic(results.file(ABOUT), to_json(about(results)))
+    return failures
+
+
+def _run_missing(
+    request: ReproductionRequest, results: Results, stop: StopRequest, watcher: Watcher
+) -> dict[Job, Failure]:
+    results.mend()
+    wanted = [job for artefact in artefacts_named(request.what).values() for job in artefact.jobs(request.scope)]
+    tasks = _tasks(request, wanted)
+    missing = [task for task in tasks if task.key not in results]
+    watcher.on_plan(len(tasks), len(tasks) - len(missing))
+    failures: dict[Job, Failure] = {}
+    for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
+        if isinstance(outcome, Failure):
+            failures[task.job] = outcome
+        else:
+            _keep(results, task, outcome)
+        watcher.on_run(task.job, outcome)
+    return failures
 
 
 def render(request: ReproductionRequest) -> list[Path]:
@@ -91,9 +98,6 @@ def render(request: ReproductionRequest) -> list[Path]:
     """
     report = read_report(request.out)
     names = list(artefacts_named(request.what))
-    missing = [name for name in (*names, ABOUT) if name not in report]
-    if missing:
-        raise UsageError(f"{request.out}: holds no numbers of {', '.join(missing)}; run it without --render-only")
     files = _written(request.out, {PAGE: page(report).encode()})
     for draw in (texts_of, pictures_of):
         for name in names:
@@ -103,7 +107,7 @@ def render(request: ReproductionRequest) -> list[Path]:
 
 def read_report(folder: Path) -> dict[str, dict[str, Any]]:
     """The numbers of every table and figure that are in a folder, and what they were computed on."""
-    files = {name: folder / f"{name}.json" for name in (*artefacts_named((ALL,)), ABOUT)}
+    files = {name: folder / f"{name}.json" for name in (*ARTEFACTS, ABOUT)}
     return {name: read_json(file) for name, file in files.items() if file.is_file()}
 
 

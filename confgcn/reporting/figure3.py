@@ -43,7 +43,7 @@ def draw(numbers: Numbers) -> Figure | None:
     for row, (dataset, lines) in zip(axes, shown.items(), strict=True):
         for axis, kind in zip(row, kinds, strict=True):
             for place, line in enumerate(line for line in lines if line["activation"] == kind):
-                draw_line(axis, numbers["depths"], line["cells"], place, 1, line["title"])
+                draw_line(axis, numbers["depths"], line["cells"], place, len(lines), line["title"])
             axis.set(title=f"{dataset}, {kind}", xlabel="layers", ylabel="test accuracy, %", ylim=(0, 100))
             axis.set_xticks(numbers["depths"])
     axes[0][0].legend(frameon=False, fontsize=7)

@@ -41,15 +41,18 @@ NOTES = {
         "most mixed neighbourhood."
     ),
     "figure2": (
-        "Quarters of the test nodes. The entropy is that of the true labels of the neighbours, the node itself left "
-        "out. Rule for ties: nodes of equal entropy or degree share their places, so each counts in a quarter by the "
-        "share of those places that lies in it. Most nodes have entropy zero, which is why the first quarters "
-        "are equal."
+        "The paper's values are in its picture alone. Quarters of the test nodes. The entropy is that of the true "
+        "labels of the neighbours, the node itself left out. Rule for ties: nodes of equal entropy or degree share "
+        "their places, so each counts in a quarter by the share of those places that lies in it. Most nodes have "
+        "entropy zero, which is why the first quarters are equal."
     ),
-    "figure3": "Every setting but the depth and the activation is that of the preset, which was chosen for two layers.",
+    "figure3": (
+        "The paper's values are in its picture alone. Every setting but the depth and the activation is that of the "
+        "preset, which was chosen for two layers."
+    ),
     "figure4": (
-        "Removed means that the term's weight is zero, other settings as they are. The paper does not name its order; "
-        "here the objective is taken apart from its end."
+        "The paper's values are in its picture alone. Removed means that the term's weight is zero, other settings as "
+        "they are. The paper does not name its order; here the objective is taken apart from its end."
     ),
     "claims": "Over the runs of Table 2; AUROC of a half is a coin.",
     "presets": "Made by `confgcn reproduce presets`. An empty cell has not been run; the slowest have fewer seeds.",
@@ -114,10 +117,11 @@ def verdicts_of(name: str, numbers: Numbers) -> list[Verdict]:
 
 def _section(name: str, numbers: Numbers, images: str) -> str:
     parts = [f"## {TITLES[name]}\n", *(verdict.markdown() for verdict in verdicts_of(name, numbers))]
-    if PARTS[name].draw is not None:
+    tables = PARTS[name].tables(numbers)
+    if PARTS[name].draw is not None and tables:
         parts.append(f"![{TITLES[name]}]({images}{name}.svg)\n")
     parts.append(f"{NOTES[name]}\n")
-    for key, table in PARTS[name].tables(numbers).items():
+    for key, table in tables.items():
         note = NOTES.get(f"{name} {key}") or (f"{table.caption}" if key else "")
         parts += [f"{note}\n"] if note else []
         parts.append(table.markdown())

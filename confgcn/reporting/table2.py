@@ -61,7 +61,7 @@ def _beside_paper(row: Numbers, cell: Numbers) -> str:
 
 
 def _difference(row: Numbers, cell: Numbers) -> str:
-    return "0" if row["is_reference"] else interval(cell["difference"])
+    return NOTHING if row["is_reference"] else interval(cell["difference"])
 
 
 def _seconds(row: Numbers, cell: Numbers) -> str:

@@ -58,6 +58,31 @@ def test_every_number_of_a_six_node_graph() -> None:
     )
 
 
+def mismatch_by_loops(graph: Graph, edges: set[tuple[int, int]]) -> LabelMismatch:
+    labels, train = graph.labels.tolist(), set(graph.train.tolist())
+    in_train = [(a, b) for a, b in edges if a in train and b in train]
+    wrong = [(a, b) for a, b in in_train if labels[a] != labels[b]]
+    labelled = [(a, b) for a, b in edges if labels[a] >= 0 and labels[b] >= 0]
+    differ = [(a, b) for a, b in labelled if labels[a] != labels[b]]
+    return LabelMismatch(
+        train_edges_of_all=len(wrong) / len(edges),
+        train_edges_of_train=len(wrong) / len(in_train) if in_train else None,
+        train_nodes_of_all=len({node for edge in wrong for node in edge}) / graph.num_nodes,
+        all_labels=len(differ) / len(labelled) if labelled else None,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_reading_of_label_mismatch_against_loops(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    listed = random.integers(0, 8, size=(14, 2))  # with repetitions, both directions and self loops
+    labels = random.integers(-1, 3, size=8)
+    train = [node for node in range(6) if labels[node] >= 0]
+    graph = Graph.build(listed, np.eye(8), labels, train=train, class_names=["a", "b", "c"])
+    edges = {(int(min(edge)), int(max(edge))) for edge in listed if edge[0] != edge[1]}
+    assert describe(graph).label_mismatch == mismatch_by_loops(graph, edges)
+
+
 def test_shares_of_nothing_are_none() -> None:
     statistics = describe(Graph.build([], FEATURES, [0, 1, 0, 1, 0, 1], train=[0, 1]))
     assert statistics.label_mismatch == LabelMismatch(None, None, 0.0, None)

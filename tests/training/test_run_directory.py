@@ -10,7 +10,7 @@ import pytest
 
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
 from confgcn.training.files import read_json
-from confgcn.training.run_directory import RunDirectory, claimed, free_directory
+from confgcn.training.run_directory import RunDirectory, claimed, free_directory, held
 
 
 @pytest.fixture
@@ -136,3 +136,33 @@ def test_free_directory_counts_up(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x-2").mkdir()
     assert free_directory(tmp_path, "x").name == "x-3"
+
+
+def test_a_folder_of_many_runs_is_held_whatever_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("mine")
+    with held(tmp_path) as notices:
+        assert notices == []
+        with pytest.raises(BusyError, match="in use by process"), held(tmp_path):
+            pass
+    with held(tmp_path) as notices:
+        assert notices == []
+    assert (tmp_path / "results.csv").read_text() == "mine"
+    assert (tmp_path / "run.lock").read_text() == ""
+
+
+def test_holding_a_folder_makes_it_and_its_parents(tmp_path: Path) -> None:
+    with held(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b" / "run.lock").is_file()
+
+
+def test_a_held_folder_that_was_left_by_a_killed_process_says_so(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").write_text("12345")
+    with held(tmp_path) as notices:
+        assert "12345" in notices[0]
+
+
+def test_a_folder_is_given_back_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), held(tmp_path):
+        raise ZeroDivisionError
+    with held(tmp_path) as notices:
+        assert notices == []

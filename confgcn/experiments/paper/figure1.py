@@ -104,7 +104,8 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     """Per data set the counts over all runs, and one node with its neighbours."""
     found = read_json(results.file("figure1")) if results.file("figure1").is_file() else {}
     before = found.get("datasets", {})
-    asked = {dataset: _key(scope, dataset) for dataset in scope.datasets_or(DATASETS)}
+    both = scope.wanted([GCN]) and scope.wanted(PRESETS)  # there is nothing to compare without
+    asked = {dataset: _key(scope, dataset) for dataset in scope.datasets_or(DATASETS) if both}
     kept = {name: before[name] for name, key in asked.items() if before.get(name, {}).get("key") == key}
     return {"datasets": {name: kept.get(name) or {"key": key, **_look(scope, name)} for name, key in asked.items()}}
 

@@ -63,14 +63,19 @@ def reproduce(request: ReproductionRequest, watcher: Watcher) -> dict[Job, Failu
         if request.render_only and not results.records:
             raise UsageError(f"{request.out}: holds no runs to render")
         failures = {} if request.render_only else _run_missing(request, results, stop, watcher)
-        if stop.received is not None:
-            name = signal.Signals(stop.received).name
-            raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
         for name, artefact in artefacts.items():
+            _heed(stop)
             if not (request.render_only and artefact.is_examination and results.file(name).is_file()):
                 write_atomic(results.file(name), to_json(artefact.numbers(request.scope, results)))
+        _heed(stop)
         write_atomic(results.file(ABOUT), to_json(about(results)))
     return failures
+
+
+def _heed(stop: StopRequest) -> None:
+    if stop.received is not None:
+        name = signal.Signals(stop.received).name
+        raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
 
 
 def _run_missing(

@@ -67,7 +67,9 @@ class Results:
         self.legend = folder / "settings.json"
         self.records = {record.run: record for record in self._read()}
         self.meanings: dict[str, dict[str, Any]] = read_json(self.legend) if self.legend.is_file() else {}
-        self._index = {(r.dataset, r.settings, r.seed): r for r in self.records.values()}
+        self._by_settings: dict[tuple[str, str], dict[int, RunRecord]] = {}
+        for record in self.records.values():
+            self._index(record)
 
     def file(self, name: str) -> Path:
         """Where the numbers of a table or figure are."""
@@ -78,12 +80,11 @@ class Results:
 
     def of(self, job: Job) -> RunRecord | None:
         """The record of a job, if it has been run."""
-        return self._index.get((job.dataset, job.settings_key, job.seed))
+        return self.seeds_of(job).get(job.seed)
 
     def seeds_of(self, job: Job) -> dict[int, RunRecord]:
         """The records that differ from a job's in the seed alone, by seed."""
-        wanted = (job.dataset, job.settings_key)
-        return {seed: record for (*found, seed), record in sorted(self._index.items()) if tuple(found) == wanted}
+        return self._by_settings.get((job.dataset, job.settings_key), {})
 
     def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
         """Append a finished run, what its hashes stand for first."""
@@ -100,7 +101,7 @@ class Results:
             raise ResourceError(f"could not write {self.table.absolute()}: {error.strerror or error}") from None
         kept = self._record(record.row(), len(self.records) + 2)  # as it will be read: numbers are rounded once
         self.records[record.run] = kept
-        self._index[kept.dataset, kept.settings, kept.seed] = kept
+        self._index(kept)
 
     def mend(self) -> None:
         """Drop a last line that was cut off by a crash, before more is appended."""
@@ -108,6 +109,9 @@ class Results:
             stream = io.StringIO()
             csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *(r.row() for r in self.records.values())])
             write_atomic(self.table, stream.getvalue().encode() if self.records else b"")
+
+    def _index(self, record: RunRecord) -> None:
+        self._by_settings.setdefault((record.dataset, record.settings), {})[record.seed] = record
 
     def _read(self) -> list[RunRecord]:
         if not self.table.is_file():

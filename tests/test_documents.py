@@ -1,0 +1,115 @@
+"""README and docs say what the result files say, and no number in them is typed by hand."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from confgcn.experiments.paper import claims, figure2, figure3, figure4, presets, table2
+from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.reproduce import about
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.scope import Scope
+from confgcn.reporting.page import TITLES
+
+ROOT = Path(__file__).parents[1]
+REPRODUCTION = ROOT / "reproduction"
+FROM_RUNS = {"table2": table2, "figure2": figure2, "figure3": figure3, "figure4": figure4, "claims": claims}
+PROSE = [*TITLES, "page", "words", "verdict"]  # modules of confgcn.reporting that write text
+NAMES = r"Tables? [12]|Figures? [1-4]|Q[1-4]|(table|figure)[1-4]|1 / sum"  # what may hold a digit and is no number
+README_NAMES = rf"{NAMES}|AISTATS 2019|Python 3\.11|Apache-2\.0"
+
+
+@pytest.fixture(scope="module")
+def report() -> Iterator[ModuleType]:
+    """benchmarks/report.py, which is no part of the package."""
+    folder = str(ROOT / "benchmarks")
+    sys.path.insert(0, folder)
+    try:
+        spec = importlib.util.spec_from_file_location("report", ROOT / "benchmarks" / "report.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        sys.path.remove(folder)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return Results(REPRODUCTION)
+
+
+def test_the_page_of_results_is_what_the_result_files_give(report: ModuleType) -> None:
+    assert (ROOT / "docs" / "results.md").read_text() == report.results_page()
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/baselines.md", "docs/paper_and_code.md", "docs/speed.md"])
+def test_the_blocks_of_a_document_are_what_the_result_files_give(report: ModuleType, name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert report.filled(text, report.recorded_blocks()) == text
+
+
+@pytest.mark.parametrize("name", FROM_RUNS)
+def test_the_numbers_of_a_figure_are_what_the_runs_give(results: Results, name: str) -> None:
+    recomputed = FROM_RUNS[name].numbers(Scope(), results)
+    assert json.loads(results.file(name).read_text()) == json.loads(json.dumps(recomputed))
+
+
+def test_the_numbers_beyond_the_paper_are_what_the_runs_give(results: Results) -> None:
+    assert json.loads(results.file("presets").read_text()) == json.loads(json.dumps(presets.numbers(Scope(), results)))
+    assert json.loads(results.file("about").read_text()) == json.loads(json.dumps(about(results)))
+
+
+@pytest.mark.parametrize("module", [table2, figure2, figure3, figure4], ids=lambda module: module.__name__[-7:])
+def test_every_run_that_is_asked_for_is_there(results: Results, module: Any) -> None:
+    assert [str(job) for job in module.jobs(Scope(seeds=10)) if results.of(job) is None] == []
+
+
+def test_results_were_made_with_the_settings_of_today(results: Results) -> None:
+    jobs = [Job(dataset, variant, 0) for dataset in table2.DATASETS for variant in table2.VARIANTS]
+    for job in jobs:
+        recorded, today = results.meanings[job.settings_key], job.variant.settings(job.dataset).as_dict()
+        for section in ("data", "model", "recipe"):
+            shared = recorded[section].keys() & today[section].keys()
+            assert {k: recorded[section][k] for k in shared} == {k: today[section][k] for k in shared}, str(job)
+
+
+def test_readme_has_no_number_outside_what_is_generated() -> None:
+    text = (ROOT / "README.md").read_text()
+    for generated in (r"<!-- (?!end).*?<!-- end -->", r"```.*?```", r"`[^`]*`", r"\]\([^)]*\)"):
+        text = re.sub(generated, "", text, flags=re.S)
+    assert re.findall(r".*\d.*", re.sub(README_NAMES, "", text)) == []
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_the_text_around_numbers_holds_none(name: str) -> None:
+    source = ast.parse((ROOT / "confgcn" / "reporting" / f"{name}.py").read_text())
+    typed = [text for text in _strings(source) if re.search(r"\d", re.sub(NAMES, "", text))]
+    assert typed == []
+
+
+def _strings(source: ast.Module) -> Iterator[str]:
+    """String constants that are shown: neither docstrings nor formats."""
+    hidden = {id(part) for node in ast.walk(source) if isinstance(node, ast.FormattedValue) for part in _format(node)}
+    for node in ast.walk(source):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            hidden.add(id(body[0].value))
+    for node in ast.walk(source):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in hidden:
+            yield node.value
+
+
+def _format(node: ast.FormattedValue) -> list[ast.AST]:
+    return [] if node.format_spec is None else list(ast.walk(node.format_spec))

@@ -69,8 +69,8 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
     """Q4: does every term help?"""
     shown = _shown(numbers)
     cases = [is_clear(a["difference"]) and a["difference"]["mean"] < 0 for _, _, a in _removals(shown)]
-    text = " ".join(_sentence(dataset, preset) for dataset, presets in shown.items() for preset in presets)
-    return [Verdict("Q4: every term of the objective helps.", judged(cases), text)]
+    texts = [_sentence(dataset, preset) for dataset, presets in shown.items() for preset in presets]
+    return [Verdict("Q4: every term of the objective helps.", judged(cases), " ".join(filter(None, texts)))]
 
 
 def _removals(shown: dict[str, list[Any]]) -> list[tuple[str, Any, Any]]:
@@ -86,11 +86,14 @@ def _removals(shown: dict[str, list[Any]]) -> list[tuple[str, Any, Any]]:
 
 def _sentence(dataset: str, preset: Numbers) -> str:
     removals = [ablation for _, _, ablation in _removals({dataset: [preset]})]
-    parts = [f"L_{ablation['removed'][0]} {interval(ablation['difference'])}" for ablation in removals]
-    text = f"{preset['title']} on {dataset}, one term removed: {listed(parts)} points." if parts else ""
-    if preset["absent"]:
-        text += f" {listed([f'L_{term}' for term in preset['absent']])} had weight zero already."
+    sentences = []
+    if removals:
+        parts = [f"L_{ablation['removed'][0]} {interval(ablation['difference'])}" for ablation in removals]
+        sentences.append(f"{preset['title']} on {dataset}, one term removed: {listed(parts)} points.")
+    if removals and preset["absent"]:
+        sentences.append(f"{listed([f'L_{term}' for term in preset['absent']])} had weight zero already.")
     bare = preset["cumulative"][-1]
     if bare["difference"] is not None:
-        text += f" Without all of them, L_cross alone: {accuracy(bare['accuracy'])}, {interval(bare['difference'])}."
-    return text
+        left = f"{accuracy(bare['accuracy'])}, {interval(bare['difference'])}"
+        sentences.append(f"Without all of them, L_cross alone: {left}.")
+    return " ".join(sentences)

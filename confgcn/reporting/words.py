@@ -38,8 +38,11 @@ def published(figure: Sequence[float | None] | None) -> str:
 
 
 def signed(value: float | None, digits: int = 1) -> str:
-    """A difference in percentage points, with its sign."""
-    return NOTHING if value is None else f"{100 * value:+.{digits}f}".replace("-", "−")
+    """A difference in percentage points, with its sign; what rounds to zero has none."""
+    if value is None:
+        return NOTHING
+    rounded = round(100 * value, digits)
+    return f"{rounded:+.{digits}f}".replace("-", "−") if rounded else f"{0:.{digits}f}"
 
 
 def interval(difference: Numbers | None) -> str:

@@ -1,0 +1,38 @@
+"""Figure 2's quarters, averaged over runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from confgcn.experiments.paper.figure2 import VARIANTS, jobs, numbers
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.scope import Scope
+from confgcn.experiments.paper.table2 import GCN, RELEASED
+from confgcn.experiments.paper.table2 import jobs as jobs_of_table2
+
+
+def test_its_runs_are_those_of_table_2() -> None:
+    assert set(jobs(Scope(seeds=1))) <= set(jobs_of_table2(Scope(seeds=1)))
+
+
+def test_a_line_has_four_means_by_either_quantity(results: Results, keep: Callable[..., None]) -> None:
+    entropy, degree = (0.9, 0.8, 0.7, 0.6), (0.1, 0.2, 0.3, 0.4)
+    keep("demo", GCN, 0.5, 0.5, None, accuracy_by_entropy=entropy, accuracy_by_degree=degree)
+    found = numbers(Scope(datasets=("demo", "cora")), results)["datasets"]
+    assert found["cora"] == []
+    (line,) = found["demo"]
+    assert line["title"] == GCN.title
+    assert [cell["mean"] for cell in line["entropy"]] == pytest.approx(entropy)
+    assert [cell["mean"] for cell in line["degree"]] == pytest.approx(degree)
+    assert [cell["std"] for cell in line["degree"]] == pytest.approx([0.0] * 4)
+
+
+def test_lines_come_in_the_order_of_the_legend(results: Results, keep: Callable[..., None]) -> None:
+    quarters = {"accuracy_by_entropy": (1.0,) * 4, "accuracy_by_degree": (1.0,) * 4}
+    keep("demo", RELEASED, 0.5, **quarters)
+    keep("demo", GCN, 0.5, **quarters)
+    lines = numbers(Scope(datasets=("demo",)), results)["datasets"]["demo"]
+    titles = [variant.title for variant in VARIANTS]
+    assert [line["title"] for line in lines] == sorted([GCN.title, RELEASED.title], key=titles.index)

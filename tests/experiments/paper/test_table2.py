@@ -1,0 +1,54 @@
+"""Table 2's rows from runs that are there, those of one seed compared with those of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from confgcn.experiments.paper.published import GRAPHS, TABLE_2
+from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.scope import Scope
+from confgcn.experiments.paper.table2 import GCN, RELEASED, UNIFORM, VARIANTS, jobs, numbers
+from confgcn.methods import METHODS
+
+
+def test_every_method_of_the_package_and_of_the_paper_has_a_row() -> None:
+    assert {variant.method for variant in VARIANTS} == set(METHODS)
+    assert TABLE_2.keys() <= set(METHODS)
+    assert len({variant.title for variant in VARIANTS}) == len(VARIANTS)
+    assert {dataset for row in TABLE_2.values() for dataset in row} == set(GRAPHS)
+
+
+def test_every_row_is_run_on_every_graph() -> None:
+    found = jobs(Scope(seeds=2))
+    assert len(found) == len(set(found)) == len(VARIANTS) * len(GRAPHS) * 2
+
+
+def test_a_cell_holds_the_paper_the_mean_and_the_paired_difference(results: Results, keep: Callable[..., None]) -> None:
+    keep("cora", GCN, 0.80, 0.82, processor_seconds=3.0)
+    keep("cora", RELEASED, 0.81, 0.81, 0.5)
+    table = numbers(Scope(datasets=("cora", "demo")), results)
+    rows = {row["title"]: row for row in table["rows"]}
+    cell = rows["Kipf-GCN"]["cells"]["cora"]
+    assert cell["published"] == (80.9, 0.4)
+    assert cell["preset"] == "tuned"
+    assert cell["processor_seconds"] == 3.0
+    assert cell["accuracy"] == {
+        "mean": pytest.approx(0.81),
+        "std": pytest.approx(0.02 / 2**0.5),
+        "runs": 2,
+        "diverged": 0,
+    }
+    assert (cell["difference"]["mean"], cell["difference"]["pairs"]) == (pytest.approx(0.0), 2)
+    assert rows["Kipf-GCN"]["cells"]["demo"] is None
+    assert [title for title, row in rows.items() if row["is_reference"]] == [RELEASED.title]
+    assert rows[RELEASED.title]["cells"]["cora"]["difference"]["mean"] == 0.0
+
+
+def test_without_the_reference_there_is_no_difference(results: Results, keep: Callable[..., None]) -> None:
+    keep("demo", UNIFORM, 0.7)
+    table = numbers(Scope(datasets=("demo",), methods=("confgcn",)), results)
+    assert [row["method"] for row in table["rows"]] == ["confgcn"] * 3
+    cell = next(row for row in table["rows"] if row["title"] == UNIFORM.title)["cells"]["demo"]
+    assert (cell["difference"], cell["published"]) == (None, None)

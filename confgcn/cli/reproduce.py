@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, complain, print_json
+from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
+from confgcn.methods import check_method
 
 WHAT = (
     "table1, table2, figure1, figure2, figure3, figure4, claims (in passing), all of these, or presets (other settings)"
@@ -39,12 +42,14 @@ def reproduce(
 
     Killed and started again, it loses nothing and repeats nothing.
     """
+    graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
+
     from confgcn.cli.runs_bar import RunsBar
     from confgcn.experiments.paper.reproduce import ReproductionRequest, render
     from confgcn.experiments.paper.reproduce import reproduce as run
     from confgcn.experiments.paper.scope import Scope
 
-    scope = Scope(seeds=seeds, datasets=_names(datasets), methods=_names(methods), data_dir=data_dir)
+    scope = Scope(seeds=seeds, datasets=graphs, methods=chosen, data_dir=data_dir)
     request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out, render_only=render_only)
     bar = RunsBar()
     try:
@@ -63,9 +68,11 @@ def reproduce(
         raise typer.Exit(next(iter(failures.values())).exit_code)
 
 
-def _names(given: list[str] | None) -> tuple[str, ...]:
+def _names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
     names = [name.strip() for text in given or [] for name in text.split(",")]
-    return tuple(dict.fromkeys(name for name in names if name))
+    for name in filter(None, names):
+        check(name)
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _cores() -> int:

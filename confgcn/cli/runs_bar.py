@@ -26,7 +26,7 @@ class RunsBar(Watcher):
         )
 
     def on_plan(self, total: int, finished: int) -> None:
-        notice(f"{total} runs are needed, {finished} of them are there")
+        notice(f"runs needed: {total}, already there: {finished}")
         if total > finished:
             self.progress.start()
             self.task = self.progress.add_task("runs", total=total - finished)

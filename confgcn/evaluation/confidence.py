@@ -54,7 +54,7 @@ def auroc(scores: Tensor, positive: Tensor) -> float | None:
     if not num_positive or not num_negative:
         return None
     _, inverse, counts = torch.unique(scores, return_inverse=True, return_counts=True)
-    last = counts.cumsum(0)
+    last = counts.cumsum(0).double()
     ranks = (last - (counts - 1) / 2.0)[inverse]  # ranks from 1, ties share their mean
     rank_sum = float(ranks[positive].sum())
     return (rank_sum - num_positive * (num_positive + 1) / 2) / (num_positive * num_negative)

@@ -42,8 +42,8 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
         _label_specific(numbers),
         _effective_neighbours(numbers),
         _confident_neighbours(numbers),
-        _below(numbers, "GAT is below Kipf-GCN on Cora-ML.", ("gat_over_gcn",), is_below_zero),
-        _below(numbers, "GPNN collapses on Cora-ML.", ("gpnn_over_gcn", "gpnn_over_ggnn"), is_collapse),
+        _below(numbers, "GAT is below Kipf-GCN on Cora-ML.", ("GAT less Kipf-GCN",), is_below_zero),
+        _below(numbers, "GPNN collapses on Cora-ML.", ("GPNN less Kipf-GCN", "GPNN less GGNN"), is_collapse),
         _precision(numbers),
     ]
 
@@ -69,7 +69,7 @@ def _table(numbers: Numbers, title: str) -> Table:
     return Table(f"{title}: what its influences and confidences do, means over the runs.", ["", *columns], rows)
 
 
-def _measured(numbers: Numbers, name: str) -> dict[str, float]:
+def _measured(numbers: Numbers, name: str) -> dict[str, Any]:
     """A measurement of every data set and preset that has it."""
     found = {
         f"{dataset} ({title.partition('`')[2].partition('`')[0]})": means[name]
@@ -83,10 +83,9 @@ def _measured(numbers: Numbers, name: str) -> dict[str, float]:
 def _label_specific(numbers: Numbers) -> Verdict:
     aurocs = _measured(numbers, "auroc_influence")
     parts = [f"{decimal(value)} on {where}" for where, value in aurocs.items()]
-    text = (
-        "By its equation an influence is one number per edge, the same for every label. Whether it favours neighbours "
-        f"of the same label at all: its AUROC for that is {listed(parts)}."
-    )
+    text = "By its equation an influence is one number per edge, the same for every label."
+    if parts:
+        text += f" Whether it favours neighbours of the same label at all: its AUROC for that is {listed(parts)}."
     return Verdict("Influence is label-specific.", judged([value >= TELLS for value in aurocs.values()]), text)
 
 
@@ -95,7 +94,8 @@ def _effective_neighbours(numbers: Numbers) -> Verdict:
     effective = _measured(numbers, "effective_neighbours")
     parts = [f"{decimal(effective[where])} of {decimal(size)} on {where}" for where, size in sizes.items()]
     finding = judged([effective[where] < FEWER * size for where, size in sizes.items()])
-    return Verdict("Confidences leave a node fewer effective neighbours.", finding, f"It keeps {listed(parts)}.")
+    text = f"It keeps {listed(parts)}." if parts else ""
+    return Verdict("Confidences leave a node fewer effective neighbours.", finding, text)
 
 
 def _confident_neighbours(numbers: Numbers) -> Verdict:
@@ -103,32 +103,30 @@ def _confident_neighbours(numbers: Numbers) -> Verdict:
     rises = all(one["influence"] < other["influence"] for one, other in pairwise(example))
     formula = listed([f"{decimal(e['influence'])} at precision {e['precision']:g}" for e in example])
     quarters = _measured(numbers, "influence_by_precision")
-    parts = [f"{decimal(q[0], 3)} and {decimal(q[-1], 3)} on {where}" for where, q in quarters.items() if q]  # type: ignore[index]
+    parts = [f"{decimal(q[0], 3)} and {decimal(q[-1], 3)} on {where}" for where, q in quarters.items() if q]
     text = (
         "The distance is multiplied by the precisions, so it is low where variances are large, and an unsure neighbour "
-        f"weighs more: with the same scores the printed influence is {formula}. In the trained models influences are "
-        f"nearly equal; relative to the mean, the least and the most sure quarter of neighbours have {listed(parts)}."
+        f"weighs more: with the same scores the printed influence is {formula}."
     )
+    if parts:
+        text += (
+            " In the trained models the least and the most sure quarter of neighbours have, relative to the mean, "
+            f"{listed(parts)}."
+        )
     return Verdict("A confident neighbour has more influence than an unsure one.", HOLDS if rises else FAILS, text)
 
 
 def _below(numbers: Numbers, claim: str, names: tuple[str, ...], is_so: Callable[[Any], bool]) -> Verdict:
-    found = {dataset: [pairs[name] for name in names] for dataset, pairs in numbers["pairs"].items()}
-    there = {dataset: pairs for dataset, pairs in found.items() if all(pair is not None for pair in pairs)}
-    cases = [is_so(pair) for dataset, pairs in there.items() if dataset == "cora_ml" for pair in pairs]
-    words = [name.replace("_over_", " less ").replace("gat", "GAT").replace("gcn", "GCN") for name in names]
-    words = [word.replace("gpnn", "GPNN").replace("ggnn", "GGNN") for word in words]
-    parts = [
-        f"{word}: {listed([f'{interval(pairs[place])} on {dataset}' for dataset, pairs in there.items()])} points"
-        for place, word in enumerate(words)
-        if there
-    ]
+    found = {name: {d: pairs[name] for d, pairs in numbers["pairs"].items() if pairs[name]} for name in names}
+    cases = [is_so(pairs["cora_ml"]) for pairs in found.values() if "cora_ml" in pairs]
+    listings = {name: [f"{interval(pair)} on {d}" for d, pair in pairs.items()] for name, pairs in found.items()}
+    parts = [f"{name}: {listed(listing)} points" for name, listing in listings.items() if listing]
     return Verdict(claim, judged(cases), "; ".join(parts) + ("." if parts else ""))
 
 
 def _precision(numbers: Numbers) -> Verdict:
     precision, probability = _measured(numbers, "auroc_precision"), _measured(numbers, "auroc_probability")
     parts = [f"{decimal(value)} (the probability {decimal(probability[w])}) on {w}" for w, value in precision.items()]
-    text = f"AUROC of the learned precision for a right prediction, where a half is a coin: {listed(parts)}."
     finding = judged([value >= TELLS for value in precision.values()])
-    return Verdict("The confidence of a label says how far to trust it.", finding, text)
+    text = f"AUROC of the learned precision for a right prediction, where a half is a coin: {listed(parts)}."
+    return Verdict("The confidence of a label says how far to trust it.", finding, text if parts else "")

@@ -71,6 +71,8 @@ def page(report: Report, *, images: str = "") -> str:
 def protocol(report: Report) -> str:
     """How many runs, when, on what."""
     about = report["about"]
+    if not about["runs"]:
+        return "No runs."
     dates = " to ".join(dict.fromkeys(about["dates"]))
     machines = listed([_machine(environment) for environment in about["environments"]])
     return f"{about['runs']:,} runs, {dates}, {_seeds(report)}, on {machines}."

@@ -6,7 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LATEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "†": r"$\dagger$", "−": "$-$", "|": "$|$"}
+LATEX = {character: "\\" + character for character in "&%_#${}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "±": r"$\pm$",
+    "†": r"$\dagger$",
+    "−": "$-$",
+    "–": "--",
+    "|": "$|$",
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,7 @@ class Table:
         """Without the caption, which stands in the text around it."""
         rule = ["---"] + ["---:"] * (len(self.header) - 1)
         lines = [self.header, rule, *self.rows]
-        return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+        return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)
 
     def latex(self) -> str:
         """For the booktabs package."""

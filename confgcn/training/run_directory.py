@@ -143,7 +143,8 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
     if not path.is_dir():
         raise UsageError(f"{path}: exists and is not a directory")
     holds_run = RunDirectory(path).holds_run
-    if not holds_run and any(entry.name != LOCK for entry in path.iterdir()):
+    started = {LOCK, CONFIG + TEMPORARY_SUFFIX}  # by a process that was killed before it had recorded anything
+    if not holds_run and any(entry.name not in started for entry in path.iterdir()):
         raise UsageError(f"{path}: is not empty and holds no run; choose another --out")
     if holds_run and if_exists == "refuse":
         raise UsageError(f"{path}: already holds a run; use --resume, --overwrite or another --out")

@@ -166,3 +166,10 @@ def test_a_folder_is_given_back_after_an_error(tmp_path: Path) -> None:
         raise ZeroDivisionError
     with held(tmp_path) as notices:
         assert notices == []
+
+
+def test_a_folder_of_a_process_that_was_killed_before_it_recorded_anything_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / "config.json.tmp").write_text('{"half')
+    with claimed(tmp_path, if_exists="refuse"):
+        RunDirectory(tmp_path).start({"a": 1})
+    assert not (tmp_path / "config.json.tmp").exists()

@@ -29,7 +29,7 @@ MEASURED = (
     "auroc_precision",
     "mu_accuracy",
 )
-PAIRS = {"gat_over_gcn": (GAT, GCN), "gpnn_over_ggnn": (GPNN, GGNN), "gpnn_over_gcn": (GPNN, GCN)}
+PAIRS = {f"{one.title} less {other.title}": (one, other) for one, other in ((GAT, GCN), (GPNN, GCN), (GPNN, GGNN))}
 PRECISIONS = (0.1, 1.0, 10.0)  # of the neighbour in the example
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import quarter_cells, records
+from confgcn.experiments.paper.summaries import accuracies, quarter_cells, records
 from confgcn.experiments.paper.table2 import GAT, GCN, PAPER, RELEASED, UNIFORM
 
 DATASETS = ("cora_ml", "citeseer", "cora", "pubmed")  # the paper's, and the other three
@@ -30,7 +30,7 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
                     "degree": quarter_cells(runs, "accuracy_by_degree"),
                 }
                 for variant in scope.wanted(VARIANTS)
-                if (runs := records(results, dataset, variant))
+                if accuracies(runs := records(results, dataset, variant))
             ]
             for dataset in scope.datasets_or(DATASETS)
         }

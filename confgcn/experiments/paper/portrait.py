@@ -38,7 +38,7 @@ def portrait(graph: Graph, node: int, gcn: Prediction, confgcn: Prediction, unif
             {
                 "name": graph.node_names[neighbour],
                 "is_node": neighbour == node,
-                "true_label": graph.class_names[int(graph.labels[neighbour])],
+                "true_label": _label(graph, int(graph.labels[neighbour])),
                 "gcn_weight": gcn_weight,
                 "influence": confgcn_weight,
                 "gcn_scores": _pair(gcn.probabilities[neighbour], own, other),
@@ -48,6 +48,10 @@ def portrait(graph: Graph, node: int, gcn: Prediction, confgcn: Prediction, unif
             for neighbour, gcn_weight, confgcn_weight in neighbours
         ],
     }
+
+
+def _label(graph: Graph, label: int) -> str:
+    return graph.class_names[label] if label >= 0 else "unknown"
 
 
 def _says(graph: Graph, prediction: Prediction, node: int) -> dict[str, Any]:

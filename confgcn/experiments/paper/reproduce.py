@@ -15,15 +15,15 @@ from confgcn.experiments.paper.artefacts import ALL, ARTEFACTS, artefacts_named
 from confgcn.experiments.paper.environment import environment
 from confgcn.experiments.paper.jobs import Job, graph_key
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.results import Results, RunRecord
+from confgcn.experiments.paper.results import FILES, Results, RunRecord
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.tasks import Failure, Outcome, Task
 from confgcn.experiments.paper.workers import perform_all
 from confgcn.reporting.page import page
 from confgcn.reporting.render import pictures_of, texts_of
-from confgcn.training.files import read_json, to_json, write_atomic
+from confgcn.training.files import TEMPORARY_SUFFIX, read_json, to_json, write_atomic
 from confgcn.training.run_directory import LOCK, held
-from confgcn.training.signals import StopRequest, stop_request
+from confgcn.training.signals import stop_request
 
 RUNS = "runs"  # in the folder of the results: runs that are not finished
 ABOUT = "about"
@@ -58,41 +58,36 @@ def reproduce(request: ReproductionRequest, watcher: Watcher) -> dict[Job, Failu
     """
     artefacts = artefacts_named(request.what)
     _check_folder(request.out)
-    with held(request.out), stop_request() as stop:
+    if request.render_only:
+        _check_renderable(request)
+    with held(request.out):
         results = Results(request.out)
-        if request.render_only and not results.records:
-            raise UsageError(f"{request.out}: holds no runs to render")
-        failures = {} if request.render_only else _run_missing(request, results, stop, watcher)
+        failures = {} if request.render_only else _run_missing(request, results, watcher)
         for name, artefact in artefacts.items():
-            _heed(stop)
-            if not (request.render_only and artefact.is_examination and results.file(name).is_file()):
+            if not (request.render_only and artefact.is_examination):
                 write_atomic(results.file(name), to_json(artefact.numbers(request.scope, results)))
-        _heed(stop)
         write_atomic(results.file(ABOUT), to_json(about(results)))
     return failures
 
 
-def _heed(stop: StopRequest) -> None:
-    if stop.received is not None:
-        name = signal.Signals(stop.received).name
-        raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
-
-
-def _run_missing(
-    request: ReproductionRequest, results: Results, stop: StopRequest, watcher: Watcher
-) -> dict[Job, Failure]:
+def _run_missing(request: ReproductionRequest, results: Results, watcher: Watcher) -> dict[Job, Failure]:
     results.mend()
+    _remove_left_overs(request.out / RUNS, results)
     wanted = [job for artefact in artefacts_named(request.what).values() for job in artefact.jobs(request.scope)]
     tasks = _tasks(request, wanted)
     missing = [task for task in tasks if task.key not in results]
     watcher.on_plan(len(tasks), len(tasks) - len(missing))
     failures: dict[Job, Failure] = {}
-    for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
-        if isinstance(outcome, Failure):
-            failures[task.job] = outcome
-        else:
-            _keep(results, task, outcome)
-        watcher.on_run(task.job, outcome)
+    with stop_request() as stop:
+        for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
+            if isinstance(outcome, Failure):
+                failures[task.job] = outcome
+            else:
+                _keep(results, task, outcome)
+            watcher.on_run(task.job, outcome)
+    if stop.received is not None:
+        name = signal.Signals(stop.received).name
+        raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
     return failures
 
 
@@ -136,9 +131,26 @@ def _written(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
 def _check_folder(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is not a directory")
-    entries = {entry.name for entry in out.iterdir()} if out.is_dir() else set()
-    if entries - {LOCK, RUNS} and not any((out / name).is_file() for name in ("results.csv", "table1.json")):
+    entries = {entry.name.removesuffix(TEMPORARY_SUFFIX) for entry in out.iterdir()} if out.is_dir() else set()
+    ours = {*(f"{name}.json" for name in (*ARTEFACTS, ABOUT)), *FILES}
+    if entries - {LOCK, RUNS} and not entries & ours:
         raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
+
+
+def _check_renderable(request: ReproductionRequest) -> None:
+    """Is there everything that the numbers are made of?"""
+    artefacts = artefacts_named(request.what)
+    needed = {f"{name}.json" if row.is_examination else FILES[0] for name, row in artefacts.items()}
+    missing = sorted(name for name in needed if not (request.out / name).is_file())
+    if missing:
+        raise UsageError(f"{request.out}: holds no {', '.join(missing)}; leave out --render-only to make them")
+
+
+def _remove_left_overs(folder: Path, results: Results) -> None:
+    """Folders of runs whose rows are there: the process ended between the two."""
+    for run in folder.glob("*-*"):
+        if run.name.partition("-")[0] in results:
+            shutil.rmtree(run)
 
 
 def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> list[Task]:

@@ -29,6 +29,7 @@ IDENTITY = (
     "outcome",
 )
 COLUMNS = (*IDENTITY, *NAMES)
+FILES = ("results.csv", "settings.json")
 DIGITS = ".6g"
 
 Outcome = Literal["finished", "diverged"]
@@ -63,9 +64,10 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.table = folder / "results.csv"
-        self.legend = folder / "settings.json"
+        self.table, self.legend = (folder / name for name in FILES)
         self.records = {record.run: record for record in self._read()}
+        if self.records and not self.legend.is_file():
+            raise CorruptFileError(f"{self.legend}: missing, though {self.table.name} is there")
         self.meanings: dict[str, dict[str, Any]] = read_json(self.legend) if self.legend.is_file() else {}
         self._by_settings: dict[tuple[str, str], dict[int, RunRecord]] = {}
         for record in self.records.values():
@@ -78,11 +80,7 @@ class Results:
     def __contains__(self, run: str) -> bool:
         return run in self.records
 
-    def of(self, job: Job) -> RunRecord | None:
-        """The record of a job, if it has been run."""
-        return self.seeds_of(job).get(job.seed)
-
-    def seeds_of(self, job: Job) -> dict[int, RunRecord]:
+    def seeds_of(self, job: Job) -> Mapping[int, RunRecord]:
         """The records that differ from a job's in the seed alone, by seed."""
         return self._by_settings.get((job.dataset, job.settings_key), {})
 
@@ -91,10 +89,10 @@ class Results:
         if not meanings.keys() <= self.meanings.keys():
             self.meanings |= meanings
             write_atomic(self.legend, to_json(self.meanings))
-        lines = [COLUMNS, record.row()] if not self.records else [record.row()]
         try:
             with self.table.open("a", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows(lines)
+                header = [COLUMNS] if stream.tell() == 0 else []
+                csv.writer(stream, lineterminator="\n").writerows([*header, record.row()])
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError as error:
@@ -116,7 +114,10 @@ class Results:
     def _read(self) -> list[RunRecord]:
         if not self.table.is_file():
             return []
-        text = self.table.read_text()
+        try:
+            text = self.table.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({error})") from None
         whole = text[: text.rfind("\n") + 1]
         header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(COLUMNS)]
         if tuple(header) != COLUMNS:

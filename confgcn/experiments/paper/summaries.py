@@ -18,7 +18,7 @@ BOOTSTRAP_SEED = 0
 Cell = dict[str, Any]
 
 
-def records(results: Results, dataset: str, variant: Variant) -> dict[int, RunRecord]:
+def records(results: Results, dataset: str, variant: Variant) -> Mapping[int, RunRecord]:
     """The runs of a variant on a data set, by seed."""
     return results.seeds_of(Job(dataset, variant, 0))
 

@@ -76,13 +76,14 @@ class _Worker:
         assert self.task is not None
         task, self.task = self.task, None
         try:
-            return task, self.pipe.recv()
-        except (EOFError, ConnectionResetError):
+            answer: Outcome | _Stopped = self.pipe.recv()
+        except (EOFError, OSError):  # also in the middle of a message
             self.process.join()
             self.is_dead = True
-            if self._is_stopping:
-                return task, _Stopped()
-            return task, Failure(f"its process ended with {self.process.exitcode}", 1)
+            answer = _Stopped()
+        if isinstance(answer, _Stopped) and not self._is_stopping:
+            return task, Failure(f"its process was ended by somebody else ({self.process.exitcode})", 1)
+        return task, answer
 
     def ask_to_stop(self) -> None:
         if not self._is_stopping and self.process.is_alive():

@@ -37,6 +37,6 @@ def test_means_are_over_the_runs_of_a_preset(results: Results, keep: Callable[..
     assert means["influence_by_precision"] == pytest.approx(quarters)
     assert means["mu_accuracy"] is None
     assert found["datasets"]["demo"]["ConfGCN `paper`"] is None
-    pair = found["pairs"]["demo"]["gat_over_gcn"]
+    pair = found["pairs"]["demo"]["GAT less Kipf-GCN"]
     assert (pair["mean"], pair["pairs"]) == (pytest.approx(-0.15), 2)
-    assert found["pairs"]["demo"]["gpnn_over_gcn"] is None
+    assert found["pairs"]["demo"]["GPNN less Kipf-GCN"] is None

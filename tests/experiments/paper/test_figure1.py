@@ -116,7 +116,7 @@ def test_models_are_looked_at_once(results: Results, monkeypatch: pytest.MonkeyP
     assert sum(neighbour["is_node"] for neighbour in demo["node"]["neighbours"]) == 1
     assert len(demo["node"]["neighbours"]) - 1 in figure1.DRAWABLE
     write_atomic(results.file("figure1"), to_json(found))
-    monkeypatch.setattr(figure1, "_look", lambda scope, dataset: {"looked": True})
+    monkeypatch.setattr(figure1, "_look", lambda *_: {"looked": True})
     assert figure1.numbers(scope, results) == read_json(results.file("figure1"))
     again = figure1.numbers(Scope(seeds=1), results)["datasets"]["demo"]
     assert again["looked"]

@@ -36,3 +36,8 @@ def test_lines_come_in_the_order_of_the_legend(results: Results, keep: Callable[
     lines = numbers(Scope(datasets=("demo",)), results)["datasets"]["demo"]
     titles = [variant.title for variant in VARIANTS]
     assert [line["title"] for line in lines] == sorted([GCN.title, RELEASED.title], key=titles.index)
+
+
+def test_a_line_all_of_whose_runs_diverged_is_left_out(results: Results, keep: Callable[..., None]) -> None:
+    keep("demo", GCN, None, None)
+    assert numbers(Scope(datasets=("demo",)), results) == {"datasets": {"demo": []}}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,40 @@ def test_a_damaged_table_stops_everything_before_anything_is_run(tmp_path: Path)
         reproduce(request(tmp_path), listener)
     assert listener.plan is None
     assert (tmp_path / "results.csv").read_text() == "run,settings\na,b\n"
+
+
+def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(story.out, out)
+    (out / "runs" / f"{next(iter(Results(out).records))}-default").mkdir()
+    reproduce(request(out), Listener())
+    assert list((out / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["figure1.json", "about.json", "settings.json", "table2.json.tmp"])
+def test_a_folder_that_holds_any_of_our_files_is_ours(story: Story, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{}")
+    listener = Listener(stop_after=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "perform_all", lambda *_, **__: ())
+        reproduce(request(tmp_path), listener)
+    assert listener.plan == (RUNS, 0)
+
+
+def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_path: Path) -> None:
+    missing = ReproductionRequest(("table2",), Scope(), out=tmp_path / "none", render_only=True)
+    with pytest.raises(UsageError, match=r"holds no results\.csv"):
+        reproduce(missing, Listener())
+    assert not missing.out.exists()
+    with pytest.raises(UsageError, match=r"holds no figure1\.json"):
+        reproduce(ReproductionRequest(("figure1",), Scope(), out=story.out, render_only=True), Listener())
+
+
+def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
+    counts = ReproductionRequest(("table1",), Scope(datasets=("demo",)), out=tmp_path)
+    reproduce(counts, Listener())
+    before = (tmp_path / "table1.json").read_bytes()
+    reproduce(replace(counts, render_only=True), Listener())
+    assert [file.name for file in render(counts)] == ["results.md", "table1.md", "table1.tex"]
+    assert (tmp_path / "table1.json").read_bytes() == before
+    assert "No runs." in (tmp_path / "results.md").read_text()

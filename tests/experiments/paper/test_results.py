@@ -107,7 +107,7 @@ def test_a_whole_table_is_not_written_again(three: Results) -> None:
     ("change", "message"),
     [
         (lambda text: text.replace("test_accuracy", "accuracy", 1), "columns are not those of this version"),
-        (lambda text: "node,label\n1,2\n", "columns are not those of this version"),
+        (lambda _: "node,label\n1,2\n", "columns are not those of this version"),
         (lambda text: text + "a,b,c\n", "line 5"),
         (lambda text: text.replace(",diverged,", ",diverged,high", 1), "line 3.*high"),
         (lambda text: text.replace(",2,finished,", ",two,finished,", 1), "line 4.*two"),
@@ -134,7 +134,7 @@ def test_runs_of_the_same_settings_are_found_by_seed(results: Results, record: M
         Job("cora", GCN, 2),
         Job("demo", Variant("Feat", "feat"), 4),
     ):
-        results.add(record(job, test_accuracy=job.seed / 10), {})
+        results.add(record(job, test_accuracy=job.seed / 10), {"e" * 16: {}})
     found = Results(results.folder).seeds_of(Job("demo", GCN, 0))
     assert {seed: run.measured.test_accuracy for seed, run in found.items()} == {0: 0.0, 3: 0.3, 7: 0.7}
     assert results.seeds_of(Job("demo", deep, 5)).keys() == {1}
@@ -161,3 +161,22 @@ def test_a_folder_that_holds_nothing_has_no_records(tmp_path: Path) -> None:
     results.mend()
     assert (results.records, results.meanings) == ({}, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_of_a_header_alone_gets_no_second_one(results: Results, record: MakeRecord) -> None:
+    results.table.write_text(",".join(COLUMNS) + "\n")
+    Results(results.folder).add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    assert len(Results(results.folder).records) == 1
+
+
+def test_a_table_without_what_its_hashes_stand_for_is_not_used(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    results.legend.unlink()
+    with pytest.raises(CorruptFileError, match=r"settings\.json: missing"):
+        Results(results.folder)
+
+
+def test_a_table_that_is_no_text_is_not_read(results: Results) -> None:
+    results.table.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(CorruptFileError, match="not readable as text"):
+        Results(results.folder)

@@ -57,6 +57,16 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
     assert active_children() == []
 
 
+def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_path: Path) -> None:
+    tasks = tasks_of(tmp_path, LONG)
+    ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM))
+    (ended,) = outcomes(tasks).values()
+    ender.join()
+    assert isinstance(ended, Failure)
+    assert "somebody else" in ended.reason
+    assert list((tasks[0].run_directory / "checkpoints").glob("epoch-*.json"))
+
+
 def test_a_stop_saves_what_is_under_way_and_begins_nothing_new(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, LONG, QUICK)
     stop = StopRequest()

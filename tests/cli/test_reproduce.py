@@ -1,0 +1,207 @@
+"""``confgcn reproduce`` as a user runs it: files, JSON, exit codes, and nothing left behind after an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from confgcn.cli.main import main
+from confgcn.experiments.paper.jobs import Job, Variant
+from confgcn.experiments.paper.measurements import Measurements
+from confgcn.experiments.paper.results import Results, RunRecord
+from confgcn.training.run_directory import held
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SMALL = ("--datasets", "demo", "--methods", "label_propagation", "--seeds", "1", "--jobs", "1")
+
+
+@dataclass
+class Said:
+    """How a command ended, and what it printed."""
+
+    code: int | str | None
+    out: str
+    err: str
+
+
+@pytest.fixture
+def confgcn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Said]]:
+    """The command line in this process, which spares the time that torch takes to be imported."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["confgcn", *words])
+        with pytest.raises(SystemExit) as raised:
+            main()
+        captured = capsys.readouterr()
+        return Said(raised.value.code, captured.out, captured.err)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def everything(folder: Path) -> dict[str, bytes | None]:
+    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
+
+
+def with_a_run(folder: Path) -> Path:
+    """A folder of results with one run in it."""
+    folder.mkdir()
+    job = Job("demo", Variant("Kipf-GCN", "gcn"), 0)
+    quarters = {"accuracy_by_entropy": (0.8,) * 4, "accuracy_by_degree": (0.8,) * 4}
+    record = RunRecord(
+        run=job.key(None),
+        settings=job.settings_key,
+        graph="g",
+        environment="e",
+        date="2026-11-16",
+        dataset="demo",
+        method="gcn",
+        preset="tuned",
+        changes="",
+        seed=0,
+        outcome="finished",
+        measured=Measurements(test_accuracy=0.8, **quarters),
+    )
+    versions = {"torch": "2", "confgcn": "0"}
+    machine = {"python": "3", "versions": versions, "system": "s", "processor": "p", "cores": 1, "kernels": "pure"}
+    Results(folder).add(record, {"e": machine})
+    return folder
+
+
+def test_a_misspelt_name_is_an_error_of_usage(command: Command, tmp_path: Path) -> None:
+    result = command("reproduce", "tabel2")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "unknown table or figure 'tabel2': did you mean 'table2'?" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("table2", "figure9"), "unknown table or figure 'figure9': did you mean 'figure"),
+        (("table2", "--datasets", "demo,coar"), "unknown graph 'coar': did you mean 'cora'?"),
+        (("table2", "--datasets", "demo", "--datasets", "coar"), "unknown graph 'coar': did you mean 'cora'?"),
+        (("table2", "--methods", "gnc"), "did you mean 'gcn'?"),
+        (("table2", "--seeds", "0"), "--seeds"),
+        (("table2", "--jobs", "0"), "--jobs"),
+        ((), "Missing argument"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_written(
+    confgcn: Callable[..., Said], tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    said = confgcn("reproduce", *words)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_place_of_the_folder_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+    assert said.code == 2
+    assert "not a directory" in said.err
+    assert everything(tmp_path) == {str(tmp_path / "out"): b"mine"}
+
+
+def test_a_folder_of_somebody_else_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    said = confgcn("reproduce", "table2", *SMALL, "--out", ".")
+    assert said.code == 2
+    assert "holds no results; choose another --out" in said.err
+    assert everything(tmp_path) == {str(tmp_path / "thesis.tex"): b"years of work"}
+
+
+def test_there_is_nothing_to_render_without_numbers(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    said = confgcn("reproduce", "table2", "--render-only", "--out", "out")
+    assert (said.code, said.out) == (2, "")
+    assert "out: holds no" in said.err
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name != "run.lock"] == []
+
+
+def test_a_folder_in_use_is_exit_code_seven(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    out = with_a_run(tmp_path / "out")
+    with held(out):
+        before = everything(out)
+        said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+        assert everything(out) == before
+    assert said.code == 7
+    assert f"in use by process {os.getpid()}" in said.err
+
+
+def test_a_table_without_runs_is_written_and_its_files_are_named(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    said = confgcn("reproduce", "table1", "--datasets", "demo", "--out", "out")
+    assert said.code == 0
+    assert said.out.split() == ["out/results.md", "out/table1.md", "out/table1.tex"]
+    again = confgcn("reproduce", "table1", "--datasets", "demo", "--out", "out", "--json")
+    assert (again.code, again.out.count("\n")) == (0, 1)
+    assert json.loads(again.out) == {"files": said.out.split(), "failures": {}}
+    assert "2,708" in (tmp_path / "out" / "table1.md").read_text()
+
+
+def test_what_is_there_is_rendered_without_a_run(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out = with_a_run(tmp_path / "out")
+    before = (out / "results.csv").read_bytes()
+    said = confgcn("reproduce", "figure2", "--datasets", "demo", "--render-only", "--out", "out")
+    assert said.code == 0, said.err
+    names = [Path(name).name for name in said.out.split()]
+    assert names == ["results.md", "figure2.md", "figure2.tex", "figure2.svg", "figure2.png"]
+    assert all((out / name).stat().st_size for name in names)
+    assert (out / "results.csv").read_bytes() == before
+    assert "| Kipf-GCN | 80.0 |" in (out / "figure2.md").read_text()
+
+
+def test_without_matplotlib_tables_are_written_all_the_same(command: Command, tmp_path: Path) -> None:
+    out = with_a_run(tmp_path / "out")
+    (tmp_path / "fake" / "matplotlib").mkdir(parents=True)
+    (tmp_path / "fake" / "matplotlib" / "__init__.py").write_text("raise ImportError('not installed')")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "fake")}
+    words = ("reproduce", "figure2", "table2", "--datasets", "demo", "--render-only", "--out", "out")
+    result = command(*words, env=environment)
+    assert result.returncode == 4
+    assert "pip install 'confgcn[figures]'" in result.stderr
+    assert "Traceback" not in result.stderr
+    for name in ("results.md", "table2.md", "table2.tex", "figure2.md", "figure2.tex", "figure2.json"):
+        assert (out / name).stat().st_size
+    assert not list(out.glob("figure2.*g"))
+
+
+def test_a_run_that_fails_is_named_and_its_code_is_the_last_word(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    key = Job("demo", Variant("LP", "label_propagation"), 0).key(None)
+    with held(tmp_path / "out" / "runs" / f"{key}-default"):
+        said = confgcn("reproduce", "table2", *SMALL, "--out", "out", "--json")
+    assert said.code == 7
+    answer = json.loads(said.out)
+    name, reason = next(iter(answer["failures"].items()))
+    assert (name, "in use by process" in reason) == ("demo label_propagation default seed 0", True)
+    assert f"error: {name}: {reason}" in said.err
+    assert "runs needed: 1, already there: 0" in said.err
+    assert "| LP | – |" in (tmp_path / "out" / "table2.md").read_text()
+
+
+def test_a_damaged_table_of_results_is_an_error_of_the_data(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+    out = with_a_run(tmp_path / "out")
+    with (out / "results.csv").open("a") as stream:
+        stream.write("half a row\n")
+    before = (out / "results.csv").read_bytes()
+    said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+    assert said.code == 3
+    assert "results.csv, line 3" in said.err
+    assert (out / "results.csv").read_bytes() == before

@@ -1,0 +1,39 @@
+"""What people are told while many runs are done."""
+
+from __future__ import annotations
+
+import pytest
+
+from confgcn.cli.runs_bar import RunsBar
+from confgcn.experiments.paper.jobs import Job, Variant
+from confgcn.experiments.paper.measurements import Measurements
+from confgcn.experiments.paper.tasks import Failure
+
+JOB = Job("demo", Variant("Kipf-GCN", "gcn"), 3)
+
+
+def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = RunsBar()
+    bar.on_plan(total=12, finished=9)
+    bar.on_run(JOB, Measurements(test_accuracy=0.5))
+    bar.on_run(JOB, None)
+    bar.on_run(JOB, Failure("no space [left] on device", 4))
+    bar.close()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "note: runs needed: 12, already there: 9" in captured.err
+    assert "note: demo gcn default seed 3: training diverged" in captured.err
+    assert "note: demo gcn default seed 3: failed, no space [left] on device" in captured.err
+    assert "3/3" in captured.err
+
+
+def test_where_nothing_is_missing_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = RunsBar()
+    bar.on_plan(total=12, finished=12)
+    bar.close()
+    assert capsys.readouterr().err.strip() == "note: runs needed: 12, already there: 12"
+
+
+def test_a_bar_that_never_began_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    RunsBar().close()
+    assert capsys.readouterr().err.strip() == ""

@@ -14,9 +14,7 @@ from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.methods import check_method
 
-WHAT = (
-    "table1, table2, figure1, figure2, figure3, figure4, claims (in passing), all of these, or presets (other settings)"
-)
+WHAT = "table1, table2, figure1, ..., figure4, claims (made in passing), all of these; overview or presets (beyond it)"
 
 
 def reproduce(
@@ -45,7 +43,8 @@ def reproduce(
     graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
 
     from confgcn.cli.runs_bar import RunsBar
-    from confgcn.experiments.paper.reproduce import ReproductionRequest, render
+    from confgcn.experiments.paper.folder import render
+    from confgcn.experiments.paper.reproduce import ReproductionRequest
     from confgcn.experiments.paper.reproduce import reproduce as run
     from confgcn.experiments.paper.scope import Scope
 
@@ -56,23 +55,23 @@ def reproduce(
         failures = run(request, bar)
     finally:
         bar.close()
-    files = render(request)
+    files = render(out, request.what)
     if as_json:
-        reasons = {str(job): failure.reason for job, failure in failures.items()}
+        reasons = {name: failure.reason for name, failure in failures.items()}
         print_json({"files": [str(file) for file in files], "failures": reasons})
     else:
         typer.echo("\n".join(map(str, files)))
-    for job, failure in failures.items():
-        complain(f"{job}: {failure.reason}")
+    for name, failure in failures.items():
+        complain(f"{name}: {failure.reason}")
     if failures:
         raise typer.Exit(next(iter(failures.values())).exit_code)
 
 
 def _names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
     names = [name.strip() for text in given or [] for name in text.split(",")]
-    for name in filter(None, names):
-        check(name)
-    return tuple(dict.fromkeys(filter(None, names)))
+    for name in names:
+        check(name)  # an empty one is as unknown as a mistyped one
+    return tuple(dict.fromkeys(names))
 
 
 def _cores() -> int:

@@ -8,7 +8,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from confgcn.cli.console import notice
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.reproduce import Watcher
-from confgcn.experiments.paper.tasks import Failure, Outcome
+from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome
+
+SECONDS_FOR_ESTIMATE = 3600.0  # of the past, by which the time left is told; runs may take minutes
 
 
 class RunsBar(Watcher):
@@ -23,7 +25,11 @@ class RunsBar(Watcher):
             TextColumn("left"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
+            speed_estimate_period=SECONDS_FOR_ESTIMATE,
         )
+
+    def on_notice(self, text: str) -> None:
+        notice(text)
 
     def on_plan(self, total: int, finished: int) -> None:
         notice(f"runs needed: {total}, already there: {finished}")
@@ -32,8 +38,8 @@ class RunsBar(Watcher):
             self.task = self.progress.add_task("runs", total=total - finished)
 
     def on_run(self, job: Job, outcome: Outcome) -> None:
-        if outcome is None or isinstance(outcome, Failure):
-            reason = "training diverged" if outcome is None else f"failed, {outcome.reason}"
+        if isinstance(outcome, Diverged | Failure):
+            reason = f"failed, {outcome.reason}" if isinstance(outcome, Failure) else "training diverged"
             self.progress.console.print(f"note: {job}: {reason}", markup=False, soft_wrap=True)
         self.progress.update(self.task, advance=1, description=str(job))
 

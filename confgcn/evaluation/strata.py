@@ -25,7 +25,7 @@ def neighbour_label_entropy(graph: Graph) -> Tensor:
     counts = torch.zeros(graph.num_nodes, graph.num_classes, dtype=torch.float64)
     counts.index_put_((edges.rows[known], labels[known]), torch.ones(1, dtype=torch.float64), accumulate=True)
     shares = counts / counts.sum(1, keepdim=True).clamp(min=1.0)
-    entropy: Tensor = torch.special.entr(shares).sum(1)
+    entropy: Tensor = torch.special.entr(shares).sort(1).values.sum(1)  # in one order, or equal ones would not be tied
     return entropy
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -75,7 +76,7 @@ class ConfGCN(AbstractMethod):
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        self.influence = influence
+        self.influence: InfluenceScore = influence
         self.normalisation: InfluenceNormalisation = normalisation
         self.distance_offset = distance_offset
         self.activation = activation
@@ -136,6 +137,12 @@ class ConfGCN(AbstractMethod):
             if weight:
                 terms[name] = LossTerm(sums[name](graph, prediction), weight=weight * self.scales.get(name, 1.0))
         return terms
+
+    def with_uniform_influence(self) -> ConfGCN:
+        """The same trained weights, every neighbour counting the same: what do the influences contribute?"""
+        control = copy(self)  # which shares the parameters
+        control.influence = "uniform"
+        return control
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         decay = partial(losses.doubled_l2_decay, strength=self.doubled_l2) if self.doubled_l2 else 0.0

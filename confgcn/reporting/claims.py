@@ -8,8 +8,11 @@ from typing import Any
 
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import FAILS, HOLDS, Verdict, judged
-from confgcn.reporting.words import NOTHING, Numbers, decimal, interval, is_clear, listed, percent
+from confgcn.reporting.words import NOTHING, Numbers, decimal, interval, is_below, listed, percent, preset_of
 
+NOTE = (
+    "Means over the runs of Table 2. Relative means over the mean of the neighbourhood; an AUROC of a half is a coin."
+)
 TELLS = 0.7  # an AUROC from which on a quantity tells two kinds apart
 FEWER = 0.9  # effective neighbours over neighbours: below it they are fewer
 COLLAPSE = -0.05  # points of accuracy
@@ -33,30 +36,30 @@ ROWS: tuple[tuple[str, Callable[[Any], str]], ...] = (
 def tables(numbers: Numbers) -> dict[str, Table]:
     """One table per preset."""
     titles = list(dict.fromkeys(title for columns in numbers["datasets"].values() for title in columns))
-    return {title.partition("`")[2].partition("`")[0]: _table(numbers, title) for title in titles}
+    return {preset_of(title): _table(numbers, title) for title in titles}
 
 
 def verdicts(numbers: Numbers) -> list[Verdict]:
     """One for each claim."""
     return [
-        _label_specific(numbers),
+        Verdict(
+            "Influence is label-specific.",
+            FAILS,
+            "By its equation an influence is one number per edge, the same for every label.",
+        ),
+        _same_label(numbers),
         _effective_neighbours(numbers),
-        _confident_neighbours(numbers),
-        _below(numbers, "GAT is below Kipf-GCN on Cora-ML.", ("GAT less Kipf-GCN",), is_below_zero),
+        _printed_formula(numbers),
+        _trained_models(numbers),
+        _below(numbers, "GAT is below Kipf-GCN on Cora-ML.", ("GAT less Kipf-GCN",), is_below),
         _below(numbers, "GPNN collapses on Cora-ML.", ("GPNN less Kipf-GCN", "GPNN less GGNN"), is_collapse),
         _precision(numbers),
     ]
 
 
-def is_below_zero(difference: Numbers) -> bool:
-    """Clearly below."""
-    return is_clear(difference) and difference["mean"] < 0
-
-
 def is_collapse(difference: Numbers) -> bool:
-    """By more than a few points."""
-    below: bool = difference["mean"] < COLLAPSE
-    return below
+    """Below by more than a few points."""
+    return is_below(difference) and bool(difference["mean"] < COLLAPSE)
 
 
 def _quarter(means: Numbers, quarter: int) -> str:
@@ -72,7 +75,7 @@ def _table(numbers: Numbers, title: str) -> Table:
 def _measured(numbers: Numbers, name: str) -> dict[str, Any]:
     """A measurement of every data set and preset that has it."""
     found = {
-        f"{dataset} ({title.partition('`')[2].partition('`')[0]})": means[name]
+        f"{dataset} ({preset_of(title)})": means[name]
         for dataset, columns in numbers["datasets"].items()
         for title, means in columns.items()
         if means is not None
@@ -80,13 +83,12 @@ def _measured(numbers: Numbers, name: str) -> dict[str, Any]:
     return {where: value for where, value in found.items() if value is not None}
 
 
-def _label_specific(numbers: Numbers) -> Verdict:
+def _same_label(numbers: Numbers) -> Verdict:
     aurocs = _measured(numbers, "auroc_influence")
     parts = [f"{decimal(value)} on {where}" for where, value in aurocs.items()]
-    text = "By its equation an influence is one number per edge, the same for every label."
-    if parts:
-        text += f" Whether it favours neighbours of the same label at all: its AUROC for that is {listed(parts)}."
-    return Verdict("Influence is label-specific.", judged([value >= TELLS for value in aurocs.values()]), text)
+    text = f"Its AUROC for an edge between equal labels, which would be told from {TELLS} on, is {listed(parts)}."
+    finding = judged([value >= TELLS for value in aurocs.values()])
+    return Verdict("Neighbours of the same label have more influence.", finding, text if parts else "")
 
 
 def _effective_neighbours(numbers: Numbers) -> Verdict:
@@ -94,26 +96,28 @@ def _effective_neighbours(numbers: Numbers) -> Verdict:
     effective = _measured(numbers, "effective_neighbours")
     parts = [f"{decimal(effective[where])} of {decimal(size)} on {where}" for where, size in sizes.items()]
     finding = judged([effective[where] < FEWER * size for where, size in sizes.items()])
-    text = f"It keeps {listed(parts)}." if parts else ""
+    text = f"Fewer would be less than {percent(FEWER, 0)} %. It keeps {listed(parts)}." if parts else ""
     return Verdict("Confidences leave a node fewer effective neighbours.", finding, text)
 
 
-def _confident_neighbours(numbers: Numbers) -> Verdict:
+def _printed_formula(numbers: Numbers) -> Verdict:
     example = numbers["printed_influence"]
     rises = all(one["influence"] < other["influence"] for one, other in pairwise(example))
-    formula = listed([f"{decimal(e['influence'])} at precision {e['precision']:g}" for e in example])
-    quarters = _measured(numbers, "influence_by_precision")
-    parts = [f"{decimal(q[0], 3)} and {decimal(q[-1], 3)} on {where}" for where, q in quarters.items() if q]
+    parts = [f"{decimal(e['influence'])} at precision {e['precision']:g}" for e in example]
     text = (
-        "The distance is multiplied by the precisions, so it is low where variances are large, and an unsure neighbour "
-        f"weighs more: with the same scores the printed influence is {formula}."
+        "The distance is multiplied by the precisions, so it is low where variances are large. With the same scores "
+        f"the influence of a neighbour is {listed(parts)}."
     )
-    if parts:
-        text += (
-            " In the trained models the least and the most sure quarter of neighbours have, relative to the mean, "
-            f"{listed(parts)}."
-        )
-    return Verdict("A confident neighbour has more influence than an unsure one.", HOLDS if rises else FAILS, text)
+    claim = "By the printed formula a confident neighbour has more influence than an unsure one."
+    return Verdict(claim, HOLDS if rises else FAILS, text)
+
+
+def _trained_models(numbers: Numbers) -> Verdict:
+    quarters = {where: q for where, q in _measured(numbers, "influence_by_precision").items() if q}
+    parts = [f"{decimal(q[0], 3)} and {decimal(q[-1], 3)} on {where}" for where, q in quarters.items()]
+    text = f"The least and the most sure quarter of neighbours have, relative to the mean, {listed(parts)}."
+    finding = judged([q[-1] > q[0] for q in quarters.values()])
+    return Verdict("In trained models a confident neighbour has more influence.", finding, text if parts else "")
 
 
 def _below(numbers: Numbers, claim: str, names: tuple[str, ...], is_so: Callable[[Any], bool]) -> Verdict:
@@ -128,5 +132,5 @@ def _precision(numbers: Numbers) -> Verdict:
     precision, probability = _measured(numbers, "auroc_precision"), _measured(numbers, "auroc_probability")
     parts = [f"{decimal(value)} (the probability {decimal(probability[w])}) on {w}" for w, value in precision.items()]
     finding = judged([value >= TELLS for value in precision.values()])
-    text = f"AUROC of the learned precision for a right prediction, where a half is a coin: {listed(parts)}."
+    text = f"AUROC of the learned precision for a right prediction, told from {TELLS} on: {listed(parts)}."
     return Verdict("The confidence of a label says how far to trust it.", finding, text if parts else "")

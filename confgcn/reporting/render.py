@@ -1,4 +1,4 @@
-"""From the numbers of tables and figures to files: Markdown and LaTeX, SVG and PNG, and the page of results."""
+"""How every table and figure is shown: one row each. From numbers to Markdown and LaTeX, SVG and PNG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confgcn.reporting import claims, figure1, figure2, figure3, figure4, presets, table1, table2
+from confgcn.reporting import claims, figure1, figure2, figure3, figure4, overview, presets, table1, table2
 from confgcn.reporting.ink import house_style
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict
@@ -21,31 +21,53 @@ PNG_DOTS_PER_INCH = 150
 
 @dataclass(frozen=True)
 class Part:
-    """How a table or figure is shown."""
+    """``note`` says how to read it; every table has its caption besides."""
 
+    title: str
+    note: str
     tables: Callable[[Numbers], dict[str, Table]]
     verdicts: Callable[[Numbers], list[Verdict]]
     draw: Callable[[Numbers], Figure | None] | None = None
 
 
 PARTS = {
-    "table1": Part(table1.tables, table1.verdicts),
-    "table2": Part(table2.tables, table2.verdicts),
-    "figure1": Part(figure1.tables, figure1.verdicts, figure1.draw),
-    "figure2": Part(figure2.tables, figure2.verdicts, figure2.draw),
-    "figure3": Part(figure3.tables, figure3.verdicts, figure3.draw),
-    "figure4": Part(figure4.tables, figure4.verdicts, figure4.draw),
-    "claims": Part(claims.tables, claims.verdicts),
-    "presets": Part(presets.tables, presets.verdicts),
+    "table1": Part("Table 1: the data sets", table1.NOTE, table1.tables, table1.verdicts),
+    "table2": Part("Table 2: every method (Q1)", table2.NOTE, table2.tables, table2.verdicts),
+    "figure1": Part("Figure 1: the motivating picture", figure1.NOTE, figure1.tables, figure1.verdicts, figure1.draw),
+    "figure2": Part(
+        "Figure 2: mixed neighbourhoods and many neighbours (Q2)",
+        figure2.NOTE,
+        figure2.tables,
+        figure2.verdicts,
+        figure2.draw,
+    ),
+    "figure3": Part("Figure 3: depth (Q3)", figure3.NOTE, figure3.tables, figure3.verdicts, figure3.draw),
+    "figure4": Part(
+        "Figure 4: without terms of the objective (Q4)",
+        figure4.NOTE,
+        figure4.tables,
+        figure4.verdicts,
+        figure4.draw,
+    ),
+    "claims": Part("What the text claims in passing", claims.NOTE, claims.tables, claims.verdicts),
+    "overview": Part(
+        "Beyond the paper: do the confidences matter?",
+        overview.NOTE,
+        overview.tables,
+        overview.verdicts,
+        overview.draw,
+    ),
+    "presets": Part("Beyond the paper: other settings", presets.NOTE, presets.tables, presets.verdicts),
 }
 
 
 def texts_of(name: str, numbers: Numbers) -> dict[str, bytes]:
     """The tables of one table or figure, by file name."""
-    tables = PARTS[name].tables(numbers)
-    files = {f"{name}.md": "\n".join(f"{table.caption}\n\n{table.markdown()}" for table in tables.values()).encode()}
-    files[f"{name}.tex"] = "\n".join(table.latex() for table in tables.values()).encode()
-    return files
+    tables = PARTS[name].tables(numbers).values()
+    return {
+        f"{name}.md": "\n".join(f"{table.caption}\n\n{table.markdown()}" for table in tables).encode(),
+        f"{name}.tex": "\n".join(table.latex() for table in tables).encode(),
+    }
 
 
 def pictures_of(name: str, numbers: Numbers) -> dict[str, bytes]:

@@ -49,7 +49,10 @@ def interval(difference: Numbers | None) -> str:
     """A paired difference with its interval, in percentage points."""
     if difference is None:
         return NOTHING
-    return f"{signed(difference['mean'])} [{signed(difference['low'])}, {signed(difference['high'])}]"
+    mean = signed(difference["mean"])
+    if difference["low"] is None:
+        return mean
+    return f"{mean} [{signed(difference['low'])}, {signed(difference['high'])}]"
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
@@ -67,6 +70,16 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def is_clear(difference: Numbers | None) -> bool:
-    """Does the interval of a difference leave zero out?"""
-    return difference is not None and (difference["low"] > 0 or difference["high"] < 0)
+def is_above(difference: Numbers | None) -> bool:
+    """Does the interval of a difference lie above zero?"""
+    return difference is not None and difference["low"] is not None and bool(difference["low"] > 0)
+
+
+def is_below(difference: Numbers | None) -> bool:
+    """Does the interval of a difference lie below zero?"""
+    return difference is not None and difference["high"] is not None and bool(difference["high"] < 0)
+
+
+def preset_of(title: str) -> str:
+    """The name of the preset that a title has in it."""
+    return title.partition("`")[2].partition("`")[0]

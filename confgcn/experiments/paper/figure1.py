@@ -5,94 +5,34 @@ Whether the influences are the reason is asked of the trained model: does it go 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import Any, cast
 
 import torch
-from torch import Tensor
 
 from confgcn.data.datasets import load_graph
-from confgcn.evaluation.influence import relative_influence
 from confgcn.evaluation.strata import neighbour_label_entropy
-from confgcn.exceptions import DataError, DivergedError
-from confgcn.experiments.paper.jobs import Job, Variant, graph_key, settings_key
-from confgcn.experiments.paper.measurements import with_uniform_influence
+from confgcn.exceptions import DivergedError
+from confgcn.experiments.paper.case import Case
+from confgcn.experiments.paper.jobs import Job, Variant, digest, graph_key, settings_key, split_seed_of
 from confgcn.experiments.paper.portrait import portrait
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED
 from confgcn.experiments.runs import trained_loop
 from confgcn.graph import Graph
-from confgcn.method import Prediction, present
-from confgcn.training.files import read_json
+from confgcn.method import Prediction
+from confgcn.model.network import ConfGCN
+from confgcn.training.files import read_json, to_json, write_atomic
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.threads import computing_with
 
 DATASETS = ("demo",)
 PRESETS = (RELEASED, PAPER)
-VISIBLE = 0.1  # distance of a relative influence from one that shows in the width of a line
 DRAWABLE = range(3, 9)  # degrees of nodes whose neighbours can be told apart in a picture
+PREFERENCES = (Case.visibly_gained_by_influence, Case.gained, Case.any_node)
 
-
-@dataclass(frozen=True)
-class Counts:
-    """Test nodes of one run.
-
-    Attributes:
-        gcn_wrong_confgcn_right: as in the paper's picture.
-        lost_without_influence: of those, the ones ConfGCN gets wrong once its influences are made uniform.
-        right_without_influence: of all test nodes, the ones it gets right only once they are.
-    """
-
-    preset: str
-    seed: int
-    gcn_wrong_confgcn_right: int
-    lost_without_influence: int
-    right_without_influence: int
-
-
-@dataclass(frozen=True)
-class Case:
-    """Two trained models and what they say of every node; ``uniform`` is ConfGCN's prediction without influence."""
-
-    title: str
-    seed: int
-    graph: Graph
-    gcn: Prediction
-    confgcn: Prediction
-    uniform: Prediction
-
-    def right(self, prediction: Prediction) -> Tensor:
-        """Which test nodes are right, (N,)."""
-        is_test = torch.zeros(self.graph.num_nodes, dtype=torch.bool).index_fill_(0, self.graph.test, True)
-        return (prediction.logits.argmax(-1) == self.graph.labels) & is_test
-
-    def gained(self) -> Tensor:
-        """Nodes as in the paper's picture, (N,)."""
-        return self.right(self.confgcn) & ~self.right(self.gcn)
-
-    def gained_by_influence(self) -> Tensor:
-        """Those of them that are lost once the influences are made uniform, (N,)."""
-        return self.gained() & ~self.right(self.uniform)
-
-    def visibly_gained_by_influence(self) -> Tensor:
-        """Those of these in whose neighbourhood some influence is another: the others are near ties, (N,)."""
-        away = (relative_influence(self.graph, present(self.confgcn.influence)) - 1.0).abs() >= VISIBLE
-        targets = self.graph.adjacency.rows[away]
-        return self.gained_by_influence() & torch.zeros_like(self.graph.labels).index_fill_(0, targets, 1).bool()
-
-    def any_node(self) -> Tensor:
-        """Every node, (N,)."""
-        return torch.ones(self.graph.num_nodes, dtype=torch.bool)
-
-    def counts(self) -> Counts:
-        return Counts(
-            self.title,
-            self.seed,
-            int(self.gained().sum()),
-            int(self.gained_by_influence().sum()),
-            int((self.right(self.uniform) & ~self.right(self.confgcn)).sum()),
-        )
+Look = dict[str, Any]
 
 
 def jobs(scope: Scope) -> list[Job]:
@@ -101,62 +41,80 @@ def jobs(scope: Scope) -> list[Job]:
 
 
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
-    """Per data set the counts over all runs, and one node with its neighbours."""
-    found = read_json(results.file("figure1")) if results.file("figure1").is_file() else {}
-    before = found.get("datasets", {})
+    """Per data set the counts over all runs, and one node with its neighbours.
+
+    Every seed that was looked at is kept under its hash, in the same file.
+    """
+    file = results.file("figure1")
+    looks: dict[str, Look] = read_json(file).get("looks", {}) if file.is_file() else {}
     both = scope.wanted([GCN]) and scope.wanted(PRESETS)  # there is nothing to compare without
-    asked = {dataset: _key(scope, dataset) for dataset in scope.datasets_or(DATASETS) if both}
-    kept = {name: before[name] for name, key in asked.items() if before.get(name, {}).get("key") == key}
-    return {"datasets": {name: kept.get(name) or {"key": key, **_look(scope, name)} for name, key in asked.items()}}
+    asked = [(dataset, seed) for dataset in scope.datasets_or(DATASETS) for seed in range(scope.seeds) if both]
+    keys = {(dataset, seed): _key(scope, dataset, seed) for dataset, seed in asked}
+    for (dataset, seed), key in keys.items():
+        if key not in looks:
+            looks[key] = _look(scope, dataset, seed)
+            write_atomic(file, to_json({"looks": looks, "datasets": {}}))
+    datasets = {dataset: [looks[key] for (name, _), key in keys.items() if name == dataset] for dataset, _ in asked}
+    return {"looks": looks, "datasets": {name: _together(found) for name, found in datasets.items()}}
 
 
-def _key(scope: Scope, dataset: str) -> list[str]:
-    graphs = [graph_key(dataset, Job(dataset, GCN, seed).split_seed, scope.data_dir) for seed in range(scope.seeds)]
-    return [*(settings_key(variant, dataset) for variant in (GCN, *PRESETS)), *graphs]
+def _key(scope: Scope, dataset: str, seed: int) -> str:
+    graph = graph_key(dataset, split_seed_of(dataset, seed), scope.data_dir)
+    return digest([dataset, seed, graph, *(settings_key(variant, dataset) for variant in (GCN, *PRESETS))])
 
 
-def _look(scope: Scope, dataset: str) -> dict[str, Any]:
-    cases = [case for seed in range(scope.seeds) for case in _cases(scope, dataset, seed)]
-    node, case = _choose(cases)
+def _look(scope: Scope, dataset: str, seed: int) -> Look:
+    graph = load_graph(dataset, data_dir=scope.data_dir, split_seed=split_seed_of(dataset, seed))
+    cases = _cases(graph, seed)
     return {
         "counts": [asdict(case.counts()) for case in cases],
-        "preset": case.title,
-        "seed": case.seed,
-        "node": portrait(case.graph, node, case.gcn, case.confgcn, case.uniform),
+        "candidates": [found for case in cases if (found := _candidate(case)) is not None],
     }
 
 
-def _cases(scope: Scope, dataset: str, seed: int) -> list[Case]:
-    graph = load_graph(dataset, data_dir=scope.data_dir, split_seed=Job(dataset, GCN, seed).split_seed)
-    gcn = _trained(graph, GCN, seed).predict()
-    cases = (_case(graph, preset, seed, gcn) for preset in PRESETS)
-    return [case for case in cases if case is not None]
+def _together(looks: list[Look]) -> dict[str, Any]:
+    """All counts; and of the candidates the first of the most preferred."""
+    candidates = [candidate for look in looks for candidate in look["candidates"]]
+    return {
+        "counts": [counts for look in looks for counts in look["counts"]],
+        "shown": min(candidates, key=lambda candidate: int(candidate["preference"]), default=None),
+    }
+
+
+def _cases(graph: Graph, seed: int) -> list[Case]:
+    """One for each preset; none of those that diverge."""
+    gcn = _trained(graph, GCN, seed)
+    found = [] if gcn is None else [_case(graph, preset, seed, gcn.predict()) for preset in PRESETS]
+    return [case for case in found if case is not None]
 
 
 def _case(graph: Graph, preset: Variant, seed: int, gcn: Prediction) -> Case | None:
-    try:
-        loop = _trained(graph, preset, seed)
-    except DivergedError:
+    loop = _trained(graph, preset, seed)
+    if loop is None:
         return None
-    uniform = with_uniform_influence(loop.method).predict(loop.visible)
+    uniform = cast(ConfGCN, loop.method).with_uniform_influence().predict(loop.visible)
     return Case(preset.title, seed, graph, gcn, loop.predict(), uniform)
 
 
-def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop:
+def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop | None:
     with computing_with(1):
-        return trained_loop(graph, variant.settings(graph.name), seed=seed)
+        try:
+            return trained_loop(graph, variant.settings(graph.name), seed=seed)
+        except DivergedError:
+            return None
 
 
-def _choose(cases: list[Case]) -> tuple[int, Case]:
+def _candidate(case: Case) -> dict[str, Any] | None:
     """A node that the influences visibly put right, if one can be drawn; else one that ConfGCN puts right otherwise.
 
-    Of several the one of the most mixed neighbourhood; of several runs the first that has one.
+    Of several the one of the most mixed neighbourhood; None where no node has few enough neighbours.
     """
-    for wanted in (Case.visibly_gained_by_influence, Case.gained, Case.any_node):
-        for case in cases:
-            degrees = case.graph.degrees
-            candidates = wanted(case) & (degrees >= DRAWABLE.start) & (degrees < DRAWABLE.stop)
-            if bool(candidates.any()):
-                entropy = neighbour_label_entropy(case.graph)
-                return int(torch.where(candidates, entropy, -1.0).argmax()), case
-    raise DataError("figure 1: every run diverged, or no node has a number of neighbours that can be drawn")
+    degrees = case.graph.degrees
+    drawable = (degrees >= DRAWABLE.start) & (degrees < DRAWABLE.stop)
+    for preference, wanted in enumerate(PREFERENCES):
+        candidates = wanted(case) & drawable
+        if bool(candidates.any()):
+            node = int(torch.where(candidates, neighbour_label_entropy(case.graph), -1.0).argmax())
+            shown = portrait(case.graph, node, case.gcn, case.confgcn, case.uniform)
+            return {"preference": preference, "preset": case.title, "seed": case.seed, "node": shown}
+    return None

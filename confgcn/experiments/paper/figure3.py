@@ -7,39 +7,84 @@ from typing import Any
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracy_cell, records
+from confgcn.experiments.paper.summaries import accuracies, accuracy_cell, mean_and_std, paired, records
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED, UNIFORM
 
 DATASETS = ("citeseer",)
 DEPTHS = range(1, 11)
-ACTIVATIONS = {"relu": "with ReLU", "identity": "without ReLU"}
 LINES = (GCN, RELEASED, UNIFORM, PAPER)
+RELU, LINEAR = "with ReLU", "without ReLU"
+ACTIVATIONS = {RELU: "relu", LINEAR: "identity"}
+
+Line = tuple[Variant, str]  # and its activation, in words
+
+# Kipf-GCN has a ReLU and the released code has none; the other pairs are of a kind.
+RIVALS: tuple[tuple[Line, Line], ...] = (
+    ((RELEASED, LINEAR), (GCN, RELU)),
+    ((PAPER, RELU), (GCN, RELU)),
+    ((RELEASED, RELU), (GCN, RELU)),
+    ((RELEASED, LINEAR), (GCN, LINEAR)),
+)
+CONTROLS: tuple[tuple[Line, Line], ...] = tuple(((RELEASED, kind), (UNIFORM, kind)) for kind in ACTIVATIONS)
 
 
 def jobs(scope: Scope) -> list[Job]:
     """Every line at every depth."""
-    return scope.jobs(DATASETS, [deep(line, how, depth) for line in LINES for how in ACTIVATIONS for depth in DEPTHS])
+    variants = [deep((line, kind), depth) for line in LINES for kind in ACTIVATIONS for depth in DEPTHS]
+    return scope.jobs(DATASETS, variants)
 
 
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
-    """Per data set and line one cell per depth."""
+    """Per data set and line one cell per depth, and pairs of lines compared."""
+    datasets = scope.datasets_or(DATASETS)
+    groups = {"rivals": RIVALS, "controls": CONTROLS}
     return {
         "depths": list(DEPTHS),
         "datasets": {
-            dataset: [
-                {
-                    "title": line.title,
-                    "activation": words,
-                    "cells": [accuracy_cell(records(results, dataset, deep(line, how, depth))) for depth in DEPTHS],
-                }
-                for how, words in ACTIVATIONS.items()
-                for line in scope.wanted(LINES)
-            ]
-            for dataset in scope.datasets_or(DATASETS)
+            dataset: [_line(results, dataset, (line, kind)) for kind in ACTIVATIONS for line in scope.wanted(LINES)]
+            for dataset in datasets
+        },
+        **{
+            name: {dataset: [_comparison(results, dataset, *pair) for pair in pairs] for dataset in datasets}
+            for name, pairs in groups.items()
         },
     }
 
 
-def deep(line: Variant, activation: str, depth: int) -> Variant:
-    """The same with so many layers."""
-    return line.changed(line.title, activation=activation, num_layers=depth)
+def deep(line: Line, depth: int) -> Variant:
+    """A line's variant with so many layers."""
+    variant, kind = line
+    return variant.changed(variant.title, activation=ACTIVATIONS[kind], num_layers=depth)
+
+
+def _line(results: Results, dataset: str, line: Line) -> dict[str, Any]:
+    cells = [accuracy_cell(records(results, dataset, deep(line, depth))) for depth in DEPTHS]
+    return {"title": line[0].title, "activation": line[1], "cells": cells, "fall": _mean_fall(results, dataset, line)}
+
+
+def _comparison(results: Results, dataset: str, one: Line, other: Line) -> dict[str, Any]:
+    """At every depth one less the other, and the fall of the one less that of the other."""
+    sides = [[_by_seed(results, dataset, line, depth) for depth in DEPTHS] for line in (one, other)]
+    return {
+        "one": ", ".join((one[0].title, one[1])),
+        "other": ", ".join((other[0].title, other[1])),
+        "depths": [paired(mine, theirs) for mine, theirs in zip(*sides, strict=True)],
+        "fall": paired(falls(sides[0]), falls(sides[1])),
+    }
+
+
+def falls(by_depth: list[dict[int, float]]) -> dict[int, float]:
+    """Of every seed, the accuracy at the depth that is best on average less that at the last."""
+    if not all(by_depth):
+        return {}
+    best = max(by_depth, key=lambda values: sum(values.values()) / len(values))
+    return {seed: best[seed] - by_depth[-1][seed] for seed in best.keys() & by_depth[-1].keys()}
+
+
+def _mean_fall(results: Results, dataset: str, line: Line) -> float | None:
+    found = falls([_by_seed(results, dataset, line, depth) for depth in DEPTHS])
+    return mean_and_std(list(found.values()))["mean"]
+
+
+def _by_seed(results: Results, dataset: str, line: Line, depth: int) -> dict[int, float]:
+    return accuracies(records(results, dataset, deep(line, depth)))

@@ -27,7 +27,6 @@ def jobs(scope: Scope) -> list[Job]:
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     """Per data set and preset the full objective and both ways of removing terms."""
     return {
-        "order": list(ORDER),
         "datasets": {
             dataset: [
                 {

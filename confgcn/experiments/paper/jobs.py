@@ -54,7 +54,7 @@ class Job:
 
     @property
     def split_seed(self) -> int:
-        return self.seed if dataset_named(self.dataset).draw_split is not None else 0
+        return split_seed_of(self.dataset, self.seed)
 
     @property
     def settings_key(self) -> str:
@@ -62,7 +62,12 @@ class Job:
 
     def key(self, data_dir: Path | None) -> str:
         """The hash of settings, seed and input data: a run is done once, whatever tables ask for it."""
-        return _digest([self.settings_key, self.seed, graph_key(self.dataset, self.split_seed, data_dir)])
+        return digest([self.settings_key, self.seed, graph_key(self.dataset, self.split_seed, data_dir)])
+
+
+def split_seed_of(dataset: str, seed: int) -> int:
+    """The split that a seed draws: its own, where none is published."""
+    return seed if dataset_named(dataset).draw_split is not None else 0
 
 
 @cache
@@ -74,7 +79,7 @@ def settings_key(variant: Variant, dataset: str) -> str:
     settings = variant.settings(dataset)
     model = hyperparameters(method_class(settings.method))(**settings.model)
     parts = [part.model_dump(exclude_defaults=True) for part in (settings.data, model, settings.recipe)]
-    return _digest([settings.method, *parts])
+    return digest([settings.method, *parts])
 
 
 @cache
@@ -83,5 +88,6 @@ def graph_key(dataset: str, split_seed: int, data_dir: Path | None) -> str:
     return load_graph(dataset, data_dir=data_dir, split_seed=split_seed).fingerprint[:16]
 
 
-def _digest(content: Any) -> str:
+def digest(content: Any) -> str:
+    """A short hash of anything that can be written as JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

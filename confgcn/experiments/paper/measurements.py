@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from confgcn.evaluation.influence import summarise_influence
 from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
 from confgcn.experiments.saved_run import SavedRun, load_run
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction
+from confgcn.method import Prediction, present
+from confgcn.model.network import ConfGCN
 
 Quarters = tuple[float, ...]
 
@@ -24,7 +24,7 @@ class Measurements:
     Attributes:
         processor_seconds: of training and predicting, with one thread; None for a run that was taken up again.
         accuracy_by_entropy, accuracy_by_degree: in each quarter of the test nodes.
-        says, right: mean probability and accuracy in each quarter of the test nodes by probability.
+        mean_probability, accuracy_by_probability: in each quarter of the test nodes by probability.
         auroc_probability, auroc_precision: do they tell right predictions from wrong ones? 0.5 is a coin.
         mu_accuracy: of the largest label score as a prediction.
         changed_by_uniform: predictions of all nodes that change when the trained model's influences are made uniform.
@@ -40,8 +40,8 @@ class Measurements:
     processor_seconds: float | None = None
     accuracy_by_entropy: Quarters | None = None
     accuracy_by_degree: Quarters | None = None
-    says: Quarters | None = None
-    right: Quarters | None = None
+    mean_probability: Quarters | None = None
+    accuracy_by_probability: Quarters | None = None
     auroc_probability: float | None = None
     auroc_precision: float | None = None
     mu_accuracy: float | None = None
@@ -70,8 +70,8 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
         "processor_seconds": processor_seconds,
         "accuracy_by_entropy": tuple(quarter_means(right, neighbour_label_entropy(graph)[graph.test])),
         "accuracy_by_degree": tuple(quarter_means(right, graph.degrees[graph.test])),
-        "says": tuple(quarter["mean_probability"] for quarter in confidence["quarters"]),
-        "right": tuple(quarter["accuracy"] for quarter in confidence["quarters"]),
+        "mean_probability": tuple(quarter["mean_probability"] for quarter in confidence["quarters"]),
+        "accuracy_by_probability": tuple(quarter["accuracy"] for quarter in confidence["quarters"]),
         "auroc_probability": confidence["auroc_probability"],
         "auroc_precision": confidence["auroc_precision"],
     }
@@ -81,10 +81,11 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
 
 
 def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[str, Any]:
-    if prediction.influence is None or prediction.precision is None:
+    if not isinstance(saved.method, ConfGCN):
         return {}
-    summary = asdict(summarise_influence(graph, prediction.influence, prediction.precision))
-    uniform = replace(saved, method=with_uniform_influence(saved.method)).predict(graph).logits
+    influence, precision = present(prediction.influence), present(prediction.precision)
+    summary = asdict(summarise_influence(graph, influence, precision))
+    uniform = replace(saved, method=saved.method.with_uniform_influence()).predict(graph).logits
     return {
         "changed_by_uniform": int((uniform.argmax(-1) != prediction.logits.argmax(-1)).sum()),
         "accuracy_made_uniform": accuracy(uniform[graph.test], graph.labels[graph.test]),
@@ -94,10 +95,3 @@ def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[st
         "auroc_influence": summary["auroc_same_label"],
         "influence_by_precision": tuple(summary["by_precision"]),
     }
-
-
-def with_uniform_influence(method: AbstractMethod) -> AbstractMethod:
-    """The same trained weights, every neighbour counting the same."""
-    control = copy(method)  # which shares the parameters
-    control.influence = "uniform"  # type: ignore[assignment]
-    return control

@@ -32,7 +32,7 @@ COLUMNS = (*IDENTITY, *NAMES)
 FILES = ("results.csv", "settings.json")
 DIGITS = ".6g"
 
-Outcome = Literal["finished", "diverged"]
+Ending = Literal["finished", "diverged"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunRecord:
     preset: str
     changes: str
     seed: int
-    outcome: Outcome
+    outcome: Ending
     measured: Measurements
 
     def row(self) -> list[str]:

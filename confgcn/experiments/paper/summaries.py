@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from confgcn.evaluation.strata import QUARTERS
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.results import Results, RunRecord
 
 DRAWS = 10_000
 LEVEL = 0.95
+FEWEST_PAIRS = 5  # of fewer, resampling gives hardly more than the smallest and the largest
 BOOTSTRAP_SEED = 0
 
 Cell = dict[str, Any]
@@ -59,12 +61,28 @@ def quarter_cells(runs: Mapping[int, RunRecord], name: str) -> list[dict[str, fl
 
 
 def paired_difference(runs: Mapping[int, RunRecord], others: Mapping[int, RunRecord]) -> Cell | None:
-    """Mean of (runs - others) over the seeds that both have, and its interval; None where no seed is common."""
-    mine, theirs = accuracies(runs), accuracies(others)
+    """Of the test accuracies; see :func:`paired`."""
+    return paired(accuracies(runs), accuracies(others))
+
+
+def paired_quarters(runs: Mapping[int, RunRecord], others: Mapping[int, RunRecord], name: str) -> list[Cell | None]:
+    """Of a measurement, quarter by quarter; see :func:`paired`."""
+    sides = [
+        {seed: getattr(record.measured, name) for seed, record in side.items() if getattr(record.measured, name)}
+        for side in (runs, others)
+    ]
+    return [paired(*({seed: value[q] for seed, value in side.items()} for side in sides)) for q in range(QUARTERS)]
+
+
+def paired(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Cell | None:
+    """Mean of (mine - theirs) over the seeds that both have, None where there is none.
+
+    ``low`` and ``high`` are None where there are too few pairs to say how steady it is.
+    """
     differences = np.array([mine[seed] - theirs[seed] for seed in sorted(mine.keys() & theirs.keys())])
     if not len(differences):
         return None
-    low, high = bootstrap_interval(differences)
+    low, high = bootstrap_interval(differences) if len(differences) >= FEWEST_PAIRS else (None, None)
     return {"mean": float(differences.mean()), "low": low, "high": high, "pairs": len(differences)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 from confgcn.data.datasets import dataset_named, load_graph
@@ -11,6 +10,7 @@ from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.published import TABLE_1
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
+from confgcn.experiments.paper.summaries import mean_and_std
 
 DATASETS = tuple(TABLE_1)
 MISMATCHES = ("train_edges_of_all", "train_edges_of_train", "train_nodes_of_all", "all_labels")
@@ -32,7 +32,6 @@ def _column(name: str, scope: Scope) -> dict[str, Any]:
     first = found[0]
     return {
         "published": TABLE_1.get(name),
-        "splits": len(found),
         "nodes": first.nodes,
         "edges": {
             "listed": first.edges.listed,
@@ -49,9 +48,5 @@ def _column(name: str, scope: Scope) -> dict[str, Any]:
 
 
 def _over_splits(found: list[GraphStatistics], reading: str) -> dict[str, float | None]:
-    values = [getattr(statistics_.label_mismatch, reading) for statistics_ in found]
-    known = [value for value in values if value is not None]
-    return {
-        "mean": statistics.fmean(known) if known else None,
-        "std": statistics.stdev(known) if len(known) > 1 else None,
-    }
+    values = [getattr(description.label_mismatch, reading) for description in found]
+    return mean_and_std([value for value in values if value is not None])

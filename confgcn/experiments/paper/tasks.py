@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from confgcn.data.datasets import load_graph
-from confgcn.exceptions import ConfGCNError, DivergedError, StoppedError
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, StoppedError
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.measurements import Measurements, measure
 from confgcn.experiments.runs import RunRequest, train
@@ -38,24 +39,38 @@ class Failure:
     exit_code: int
 
 
-Outcome = Measurements | Failure | None  # None: training diverged, and always will
+@dataclass(frozen=True)
+class Diverged:
+    """Training met a number that is not finite, and always will: a result, and no failure."""
+
+
+Outcome = Measurements | Diverged | Failure
 
 
 def perform(task: Task) -> Outcome:
     """Do the job; every error but a stop becomes an outcome, so that the other jobs go on."""
     try:
-        return _trained(task)
+        return _measured_anew_if_damaged(task)
     except StoppedError:
         raise
     except DivergedError:
-        return None
+        return Diverged()
     except ConfGCNError as error:
         return Failure(str(error), error.exit_code)
     except Exception as error:  # one job's bug must not cost the others their results
         return Failure(f"{type(error).__name__}: {error}", 1)
 
 
-def _trained(task: Task) -> Measurements:
+def _measured_anew_if_damaged(task: Task) -> Measurements:
+    """What a crash left in the folder may be damaged; the folder is our own, so the run begins again."""
+    try:
+        return _measured(task)
+    except CorruptFileError:
+        shutil.rmtree(task.run_directory)
+        return _measured(task)
+
+
+def _measured(task: Task) -> Measurements:
     job, out = task.job, task.run_directory
     is_resumed = RunDirectory(out).holds_run
     request = RunRequest(

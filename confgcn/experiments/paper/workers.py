@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,10 +11,12 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import cast
 
-from confgcn.exceptions import StoppedError
+from confgcn.exceptions import ResourceError, StoppedError
 from confgcn.experiments.paper.tasks import Failure, Outcome, Task, perform
 from confgcn.training.signals import StopRequest
+from confgcn.training.threads import computing_with
 
+SECONDS_TO_LEAVE = 5.0
 SECONDS_BETWEEN_LOOKS = 0.2  # at whether a stop was asked for
 
 
@@ -82,8 +85,18 @@ class _Worker:
             self.is_dead = True
             answer = _Stopped()
         if isinstance(answer, _Stopped) and not self._is_stopping:
-            return task, Failure(f"its process was ended by somebody else ({self.process.exitcode})", 1)
+            return task, self._why()
         return task, answer
+
+    def _why(self) -> Failure:
+        code = self.process.exitcode
+        if code is None:
+            return Failure(
+                "its process was asked to stop by somebody else, and saved its state", ResourceError.exit_code
+            )
+        if code < 0:
+            return Failure(f"its process was ended by {signal.Signals(-code).name}", ResourceError.exit_code)
+        return Failure(f"its process ended with code {code}", 1)
 
     def ask_to_stop(self) -> None:
         if not self._is_stopping and self.process.is_alive():
@@ -93,21 +106,24 @@ class _Worker:
     def dismiss(self) -> None:
         self.pipe.close()
         self.lifeline.close()
+        self.process.join(timeout=SECONDS_TO_LEAVE)
+        self.process.kill()
         self.process.join()
 
 
 def _serve(pipe: Connection, lifeline: Connection) -> None:
     os.setsid()  # Ctrl-C reaches the first process alone, which then asks the others to stop
     threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
-    while True:
-        try:
-            task = pipe.recv()
-        except EOFError:
-            return
-        try:
-            pipe.send(perform(task))
-        except StoppedError:
-            pipe.send(_Stopped())
+    with computing_with(1):
+        while True:
+            try:
+                task = pipe.recv()
+            except EOFError:
+                return
+            try:
+                pipe.send(perform(task))
+            except StoppedError:
+                pipe.send(_Stopped())
 
 
 def _leave_with(lifeline: Connection) -> None:

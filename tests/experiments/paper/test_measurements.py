@@ -37,7 +37,7 @@ def test_everything_is_measured_of_confgcn(run: tuple[Path, Measurements]) -> No
 
 def test_quarters_of_the_test_nodes_have_its_accuracy(run: tuple[Path, Measurements]) -> None:
     found = run[1]
-    for quarters in (found.accuracy_by_entropy, found.accuracy_by_degree, found.right):
+    for quarters in (found.accuracy_by_entropy, found.accuracy_by_degree, found.accuracy_by_probability):
         assert quarters is not None
         assert len(quarters) == 4
         assert sum(quarters) / 4 == pytest.approx(found.test_accuracy)

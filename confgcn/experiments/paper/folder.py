@@ -1,0 +1,66 @@
+"""The folder of a reproduction: which files are ours, and what can be read and rendered from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from confgcn.exceptions import UsageError
+from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
+from confgcn.experiments.paper.results import FILES
+from confgcn.reporting.page import page
+from confgcn.reporting.render import PARTS, pictures_of, texts_of
+from confgcn.training.files import TEMPORARY_SUFFIX, read_json, write_atomic
+from confgcn.training.run_directory import LOCK
+
+RUNS = "runs"  # runs that are not finished
+PAGE = "results.md"
+SUFFIXES = ("json", "md", "tex", "svg", "png")
+OURS = {LOCK, RUNS, PAGE, *FILES, *(f"{name}.{suffix}" for name in ARTEFACTS for suffix in SUFFIXES)}
+
+
+def check_folder(out: Path) -> None:
+    """A folder can be used that is not there, holds results, or holds nothing that we do not write."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: exists and is not a directory")
+    entries = {entry.name.removesuffix(TEMPORARY_SUFFIX) for entry in out.iterdir()} if out.is_dir() else set()
+    if FILES[0] not in entries and entries - OURS:
+        raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
+
+
+def check_renderable(out: Path, artefacts: Mapping[str, Artefact]) -> None:
+    """Is there everything that the numbers are made of?"""
+    has_runs = any(name != ABOUT and not row.is_examination for name, row in artefacts.items())
+    needed = [f"{name}.json" for name, row in artefacts.items() if row.is_examination]
+    missing = [name for name in (*needed, *FILES[:has_runs]) if not (out / name).is_file()]
+    if missing:
+        raise UsageError(f"{out}: holds no {', '.join(missing)}; leave out --render-only to make them")
+
+
+def read_report(folder: Path) -> dict[str, dict[str, Any]]:
+    """The numbers of every table and figure that are in a folder, and what they were computed on."""
+    files = {name: folder / f"{name}.json" for name in ARTEFACTS}
+    return {name: read_json(file) for name, file in files.items() if file.is_file()}
+
+
+def render(folder: Path, what: tuple[str, ...]) -> list[Path]:
+    """Tables, pictures and the page of results from the numbers in the folder; returns the files.
+
+    The page shows every table and figure whose numbers are there. What needs matplotlib comes last.
+    """
+    report = read_report(folder)
+    names = [name for name in artefacts_named(what) if name in PARTS and name in report]
+    files = _written(folder, {PAGE: page(report).encode()}.items())
+    for draw in (texts_of, pictures_of):
+        for name in names:
+            files += _written(folder, draw(name, report[name]).items())
+    return files
+
+
+def _written(folder: Path, contents: Iterable[tuple[str, bytes]]) -> list[Path]:
+    files = []
+    for name, content in contents:
+        write_atomic(folder / name, content)
+        files.append(folder / name)
+    return files

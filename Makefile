@@ -35,7 +35,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/confgcn reproduce all presets
+	$(BIN)/confgcn reproduce all overview presets
 	$(BIN)/python benchmarks/gat_selection.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/limits.py

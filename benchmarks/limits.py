@@ -14,10 +14,10 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
+from recorded import GRAPHS, LIMITS
 from torch import Tensor
 
 from confgcn import kernels
@@ -28,8 +28,6 @@ from confgcn.graph import Graph
 from confgcn.kernels import compiled
 from confgcn.sparse import SparseStructure
 
-RESULTS = Path(__file__).parent / "results" / "limits.json"
-GRAPHS = ("cora", "citeseer", "pubmed", "cora_ml")
 STEPS = 200
 CACHED, UNCACHED = 2**18, 2**26  # floats in an array that fits a core's cache, and in one that fits none
 
@@ -69,7 +67,7 @@ def main(graphs: list[str]) -> None:
     for name in graphs:
         results["graphs"][name] = measure(name, bandwidth["cached"])
         print(name, results["graphs"][name], flush=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    LIMITS.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def measure(name: str, bandwidth: float) -> dict[str, Any]:

@@ -14,17 +14,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import matplotlib.pyplot as plt
 import speed_tables
 
-from confgcn.experiments.paper.reproduce import read_report
-from confgcn.experiments.paper.results import Results
-from confgcn.experiments.paper.summaries import accuracy_cell, quarter_cells, records
-from confgcn.experiments.paper.table2 import RELEASED, UNIFORM
+from confgcn.experiments.paper.folder import read_report
 from confgcn.reporting import claims, presets, table2
-from confgcn.reporting.ink import draw_line, house_style
 from confgcn.reporting.page import page, protocol
 from confgcn.reporting.render import PARTS, pictures_of
 from confgcn.reporting.tables import Table
@@ -33,7 +27,6 @@ ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction"
 IMAGES = ROOT / "docs" / "images"
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("baselines", "paper_and_code", "speed"))]
-GRAPHS = ("citeseer", "cora", "pubmed", "cora_ml", "demo")
 CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")
 
 
@@ -46,10 +39,9 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     report = read_report(REPRODUCTION)
     for name in PARTS.keys() & report.keys():
-        pictures = pictures_of(name, report[name])
-        for file in pictures.keys() & {f"{name}.svg"}:
-            (IMAGES / file).write_bytes(pictures[file])
-    draw_overview(Results(REPRODUCTION))
+        for file, picture in pictures_of(name, report[name]).items():
+            if file.endswith(".svg"):
+                (IMAGES / file).write_bytes(picture)
     speed_tables.draw(IMAGES)
 
 
@@ -65,6 +57,7 @@ def recorded_blocks() -> dict[str, str]:
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),
+        "control": table2.control(report["table2"]) + "\n",
         "confidence": confidence_table(claims.tables(report["claims"])["released"]).markdown(),
         "presets": presets.tables(report["presets"])["others"].markdown(),
         "limits of paper": presets.tables(report["presets"])["limits"].markdown(),
@@ -94,37 +87,6 @@ def demo_transcript() -> str:
         words = [sys.executable, "-m", "confgcn", "train", "demo", "--out", f"{scratch}/run"]
         shown = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"})
     return "```\n$ confgcn train demo\n" + "\n".join(shown.stdout.splitlines()[:-1]) + "\n```\n"
-
-
-def draw_overview(results: Results) -> None:
-    """Left: the learned influences against the plain mean. Right: what the model says against what is right."""
-    with house_style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.0), layout="constrained")
-        _draw_influence(left, results)
-        _draw_confidence(right, results)
-        figure.savefig(IMAGES / "overview.svg", metadata={"Date": None})
-
-
-def _draw_influence(axis: Any, results: Results) -> None:
-    for place, (title, variant) in enumerate(
-        {"learned influence": RELEASED, "every influence uniform": UNIFORM}.items()
-    ):
-        cells = [accuracy_cell(records(results, graph, variant)) for graph in GRAPHS]
-        places = [number - 0.12 + 0.24 * place for number in range(len(GRAPHS))]
-        draw_line(axis, places, cells, place, 1, title, joined=False)
-    axis.set(ylim=(65, 95), xlim=(-0.5, 4.5), ylabel="test accuracy, %", title="the influences change nothing")
-    axis.set_xticks(range(len(GRAPHS)), GRAPHS)
-    axis.legend(frameon=False, loc="upper left", ncols=2)
-
-
-def _draw_confidence(axis: Any, results: Results) -> None:
-    runs = records(results, "demo", RELEASED)
-    for place, (key, title) in enumerate({"right": "is right", "says": "says"}.items()):
-        draw_line(axis, range(4), quarter_cells(runs, key), place, 1, title)
-    axis.set(ylim=(0, 100), ylabel="%", title="it knows more than it says (demo)")
-    axis.set_xlabel("quarter of the test nodes, by probability")
-    axis.set_xticks(range(4), ["least sure", "", "", "most sure"])
-    axis.legend(frameon=False)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from recorded import CONTESTANTS, SCALED, SCALING
 
 from confgcn import kernels
 from confgcn.experiments.presets import resolve
@@ -30,7 +31,6 @@ from confgcn.experiments.runs import make_loop
 from confgcn.graph import Graph
 from confgcn.training.loop import TrainingLoop
 
-RESULTS = Path(__file__).parent / "results" / "scaling.json"
 SIZES = (10_000, 100_000, 1_000_000)
 STEPS = {10_000: 20, 100_000: 6, 1_000_000: 3}
 EDGES_PER_NODE, FEATURES, CLASSES, LABELLED = 5.9, 128, 40, 0.1
@@ -46,16 +46,7 @@ OPTIONS: dict[str, Any] = {
     "doubled_l2": 0.01,
     "feature_scaling": "none",
 }
-OURS = {"released": {**OPTIONS, "const_over": "labelled"}, "all rows": {**OPTIONS, "const_over": "all"}}
-CONTESTANTS = (
-    "PyG GCN, compressed adjacency",
-    "released, compiled",
-    "released, pure",
-    "all rows, compiled",
-    "all rows, pure",
-    "PyG GCN, edge_index",
-    "PyG GAT, edge_index",
-)
+OURS = {name: {**OPTIONS, "const_over": nodes} for name, nodes in zip(SCALED, ("labelled", "all"), strict=True)}
 
 
 def main() -> None:
@@ -96,10 +87,10 @@ def run_all(sizes: list[int], rounds: int, contestants: list[str]) -> None:
 
 def keep(kind: str, group: str, who: str, found: dict[str, Any]) -> None:
     """Add one measurement to the file."""
-    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    results = json.loads(SCALING.read_text()) if SCALING.is_file() else {}
     rows = results.setdefault(kind, {}).setdefault(group, {}).setdefault(who, [])
     rows.append({"date": datetime.date.today().isoformat(), **found})
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    SCALING.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def measure(who: str, size: int) -> dict[str, float]:

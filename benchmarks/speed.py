@@ -14,11 +14,11 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import peers
 import torch
+from recorded import GRAPHS, SPEED
 
 from confgcn import kernels
 from confgcn.data.datasets import load_graph
@@ -27,8 +27,6 @@ from confgcn.experiments.runs import make_loop
 from confgcn.graph import Graph
 from confgcn.training.loop import TrainingLoop
 
-RESULTS = Path(__file__).parent / "results" / "speed.json"
-GRAPHS = ("cora", "citeseer", "pubmed", "cora_ml")
 ROUNDS = 15
 ROUNDS_DENSE = 5  # dense features take up to a third of a second per step
 MEASUREMENT = 0.05  # seconds
@@ -51,11 +49,11 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
     torch.set_num_threads(1)
-    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    results = json.loads(SPEED.read_text()) if SPEED.is_file() else {}
     for name in arguments.graphs:
         print(f"{name}: {arguments.rounds} rounds", flush=True)
         results[name] = {"date": datetime.date.today().isoformat(), "threads": 1, **measure(name, arguments.rounds)}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        SPEED.write_text(json.dumps(results, indent=1) + "\n")
         for title, row in results[name]["milliseconds"].items():
             print(f"  {title:32} {row['cpu']:8.2f} ms CPU {row['wall']:8.2f} ms wall", flush=True)
 

@@ -7,10 +7,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import limits
 import matplotlib.pyplot as plt
-import scaling
-import speed
+from recorded import CONTESTANTS, GRAPHS, LIMITS, SCALED, SCALING, SPEED
+
+from confgcn.reporting.ink import house_style
 
 VARIANTS = ("all rows", "paper", "released")
 PATHS = ("pure", "compiled")
@@ -20,8 +20,8 @@ HUB_SHAPES = ("star", "even")
 
 def blocks() -> dict[str, str]:
     """Every table by the name of its place."""
-    epochs = json.loads(speed.RESULTS.read_text())
-    large = json.loads(scaling.RESULTS.read_text())
+    epochs = json.loads(SPEED.read_text())
+    large = json.loads(SCALING.read_text())
     return {
         "ratios in short": short_table(epochs),
         "ratios": ratio_table(epochs, suffix=""),
@@ -29,7 +29,7 @@ def blocks() -> dict[str, str]:
         "epochs": epoch_table(epochs),
         "scaling": scaling_table(large["size"]),
         "hub": hub_table(large["hub"]),
-        "limits": limit_table(json.loads(limits.RESULTS.read_text())),
+        "limits": limit_table(json.loads(LIMITS.read_text())),
         "marks": mark_table(epochs, large),
     }
 
@@ -53,34 +53,34 @@ def ratio_table(epochs: dict[str, Any], *, suffix: str) -> str:
         for path in PATHS:
             for anchor in ANCHORS:
                 ours, theirs = f"{variant}, {path}{suffix}", f"{anchor}{suffix}"
-                cells = [f"{ratio(epochs, graph, ours, theirs):.2f}" for graph in speed.GRAPHS]
+                cells = [f"{ratio(epochs, graph, ours, theirs):.2f}" for graph in GRAPHS]
                 rows.append([f"{_title(variant)}, {path}", anchor, *cells])
-    return table(["CPU time per epoch", "over that of", *speed.GRAPHS], rows)
+    return table(["CPU time per epoch", "over that of", *GRAPHS], rows)
 
 
 def short_table(epochs: dict[str, Any]) -> str:
     """What a newcomer wants to know."""
     rows = []
     for variant, path in (("released", "compiled"), ("all rows", "compiled"), ("all rows", "pure")):
-        cells = [" / ".join(f"{ratio(epochs, g, f'{variant}, {path}', a):.2f}" for a in ANCHORS) for g in speed.GRAPHS]
+        cells = [" / ".join(f"{ratio(epochs, g, f'{variant}, {path}', a):.2f}" for a in ANCHORS) for g in GRAPHS]
         rows.append([f"{_title(variant)}, {path}", *cells])
-    return table(["epoch over that of PyG's GCN / GAT", *speed.GRAPHS], rows)
+    return table(["epoch over that of PyG's GCN / GAT", *GRAPHS], rows)
 
 
 def epoch_table(epochs: dict[str, Any]) -> str:
     """Milliseconds, CPU and wall."""
-    titles = list(epochs[speed.GRAPHS[0]]["milliseconds"])
+    titles = list(epochs[GRAPHS[0]]["milliseconds"])
     rows = []
     for title in titles:
-        times = [epochs[graph]["milliseconds"][title] for graph in speed.GRAPHS]
+        times = [epochs[graph]["milliseconds"][title] for graph in GRAPHS]
         rows.append([title, *(f"{row['cpu']:.2f} ({row['wall']:.2f})" for row in times)])
-    return table(["ms per epoch, CPU (wall)", *speed.GRAPHS], rows)
+    return table(["ms per epoch, CPU (wall)", *GRAPHS], rows)
 
 
 def scaling_table(sizes: dict[str, Any]) -> str:
     """Seconds and gigabytes by size."""
     rows = []
-    for who in scaling.CONTESTANTS:
+    for who in CONTESTANTS:
         rows.append([who, *(_large_cell(sizes[size].get(who, [])) for size in sizes)])
     return table(["CPU s per epoch (peak GB)", *(f"{int(size):,} nodes" for size in sizes)], rows)
 
@@ -125,7 +125,7 @@ def mark_table(epochs: dict[str, Any], large: dict[str, Any]) -> str:
     """Every mark and what was reached; in bold what was not."""
     rows = []
     for title, variant, anchor, usual, special in MARKS:
-        for graph in speed.GRAPHS:
+        for graph in GRAPHS:
             marks = {**usual, **special.get(graph, {})}
             reached = {path: ratio(epochs, graph, f"{variant}, {path}", anchor) for path in PATHS}
             rows.append([f"{title}, {graph}", *_against(marks, reached)])
@@ -133,7 +133,7 @@ def mark_table(epochs: dict[str, Any], large: dict[str, Any]) -> str:
     times = {who: [row["cpu"] for row in found if "cpu" in row] for who, found in million.items()}
     theirs = statistics.median(times["PyG GCN, compressed adjacency"])
     marks = {"pure": 1.2, "compiled": 0.40}
-    for variant in scaling.OURS:
+    for variant in SCALED:
         reached = {path: statistics.median(times[f"{variant}, {path}"]) / theirs for path in PATHS}
         rows.append([f"10^6 nodes, {variant}, over PyG GCN on a compressed adjacency", *_against(marks, reached)])
     peak = max(row["peak_gb"] for row in million["released, compiled"])
@@ -159,7 +159,12 @@ def _hub_ratio(found: dict[str, Any]) -> float:
 
 def draw(folder: Path) -> None:
     """Ours over PyG's, for every graph; below the line is faster."""
-    epochs = json.loads(speed.RESULTS.read_text())
+    with house_style():
+        figure = _drawn(json.loads(SPEED.read_text()))
+        figure.savefig(folder / "speed.svg", metadata={"Date": None})
+
+
+def _drawn(epochs: dict[str, Any]) -> Any:
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.2), constrained_layout=True, sharey=True)
     styles = {
         ("all rows", "pure"): "s",
@@ -169,15 +174,15 @@ def draw(folder: Path) -> None:
     }
     for axis, anchor in zip(axes, ANCHORS, strict=True):
         for (variant, path), marker in styles.items():
-            heights = [ratio(epochs, graph, f"{variant}, {path}", anchor) for graph in speed.GRAPHS]
+            heights = [ratio(epochs, graph, f"{variant}, {path}", anchor) for graph in GRAPHS]
             fill = "black" if path == "compiled" else "white"
             label = f"{variant}, {path}"
-            axis.plot(speed.GRAPHS, heights, marker, color="black", markerfacecolor=fill, label=label)
+            axis.plot(GRAPHS, heights, marker, color="black", markerfacecolor=fill, label=label)
         axis.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
         axis.set(yscale="log", title=f"ConfGCN's epoch over that of {anchor}")
     axes[0].set_yticks([0.03, 0.1, 0.3, 1.0], ["0.03", "0.1", "0.3", "1"])
     axes[0].legend(frameon=False, fontsize=8)
-    figure.savefig(folder / "speed.svg", metadata={"Date": None})
+    return figure
 
 
 def _title(variant: str) -> str:

@@ -14,17 +14,19 @@ from typing import Any
 
 import pytest
 
-from confgcn.experiments.paper import claims, figure2, figure3, figure4, presets, table2
+from confgcn.experiments.paper import figure1, figure2, figure3, figure4, overview, table1, table2
+from confgcn.experiments.paper.artefacts import ARTEFACTS
+from confgcn.experiments.paper.folder import read_report
 from confgcn.experiments.paper.jobs import Job
-from confgcn.experiments.paper.reproduce import about
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.reporting.page import TITLES
+from confgcn.reporting.render import PARTS
+from confgcn.reporting.verdict import UNKNOWN
 
 ROOT = Path(__file__).parents[1]
 REPRODUCTION = ROOT / "reproduction"
-FROM_RUNS = {"table2": table2, "figure2": figure2, "figure3": figure3, "figure4": figure4, "claims": claims}
-PROSE = [*TITLES, "page", "words", "verdict"]  # modules of confgcn.reporting that write text
+FROM_RUNS = [name for name, artefact in ARTEFACTS.items() if not artefact.is_examination]
+PROSE = [*PARTS, "page", "render", "words", "verdict"]  # modules of confgcn.reporting that write text
 NAMES = r"Tables? [12]|Figures? [1-4]|Q[1-4]|(table|figure)[1-4]|1 / sum"  # what may hold a digit and is no number
 README_NAMES = rf"{NAMES}|AISTATS 2019|Python 3\.11|Apache-2\.0"
 
@@ -62,16 +64,32 @@ def test_the_blocks_of_a_document_are_what_the_result_files_give(report: ModuleT
 
 @pytest.mark.parametrize("name", FROM_RUNS)
 def test_the_numbers_of_a_figure_are_what_the_runs_give(results: Results, name: str) -> None:
-    recomputed = FROM_RUNS[name].numbers(Scope(), results)
+    recomputed = ARTEFACTS[name].numbers(Scope(), results)
     assert json.loads(results.file(name).read_text()) == json.loads(json.dumps(recomputed))
 
 
-def test_the_numbers_beyond_the_paper_are_what_the_runs_give(results: Results) -> None:
-    assert json.loads(results.file("presets").read_text()) == json.loads(json.dumps(presets.numbers(Scope(), results)))
-    assert json.loads(results.file("about").read_text()) == json.loads(json.dumps(about(results)))
+@pytest.mark.real_data
+def test_the_counts_of_table_1_are_those_of_the_graphs(results: Results, data_dir: Path) -> None:
+    recomputed = table1.numbers(Scope(data_dir=data_dir), results)
+    assert json.loads(results.file("table1").read_text()) == json.loads(json.dumps(recomputed))
 
 
-@pytest.mark.parametrize("module", [table2, figure2, figure3, figure4], ids=lambda module: module.__name__[-7:])
+def test_figure_1_looked_at_models_of_the_settings_of_today(results: Results) -> None:
+    found = json.loads(results.file("figure1").read_text())
+    keys = {figure1.look_key(Scope(), "demo", seed) for seed in range(Scope().seeds)}
+    assert keys == found["looks"].keys()
+    assert len(found["datasets"]["demo"]["counts"]) == len(figure1.PRESETS) * Scope().seeds
+
+
+def test_every_claim_is_judged() -> None:
+    report = read_report(REPRODUCTION)
+    verdicts = [verdict for name, part in PARTS.items() for verdict in part.verdicts(report[name])]
+    assert [verdict.claim for verdict in verdicts if verdict.finding == UNKNOWN or not verdict.text] == []
+
+
+@pytest.mark.parametrize(
+    "module", [table2, figure2, figure3, figure4, overview], ids=lambda module: module.__name__.rpartition(".")[2]
+)
 def test_every_run_that_is_asked_for_is_there(results: Results, module: Any) -> None:
     assert [str(job) for job in module.jobs(Scope(seeds=10)) if job.seed not in results.seeds_of(job)] == []
 

@@ -49,7 +49,7 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     looks: dict[str, Look] = read_json(file).get("looks", {}) if file.is_file() else {}
     both = scope.wanted([GCN]) and scope.wanted(PRESETS)  # there is nothing to compare without
     asked = [(dataset, seed) for dataset in scope.datasets_or(DATASETS) for seed in range(scope.seeds) if both]
-    keys = {(dataset, seed): _key(scope, dataset, seed) for dataset, seed in asked}
+    keys = {(dataset, seed): look_key(scope, dataset, seed) for dataset, seed in asked}
     for (dataset, seed), key in keys.items():
         if key not in looks:
             looks[key] = _look(scope, dataset, seed)
@@ -58,7 +58,8 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     return {"looks": looks, "datasets": {name: _together(found) for name, found in datasets.items()}}
 
 
-def _key(scope: Scope, dataset: str, seed: int) -> str:
+def look_key(scope: Scope, dataset: str, seed: int) -> str:
+    """The hash of what decides what is seen."""
     graph = graph_key(dataset, split_seed_of(dataset, seed), scope.data_dir)
     return digest([dataset, seed, graph, *(settings_key(variant, dataset) for variant in (GCN, *PRESETS))])
 

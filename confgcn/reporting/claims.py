@@ -8,7 +8,17 @@ from typing import Any
 
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import FAILS, HOLDS, Verdict, judged
-from confgcn.reporting.words import NOTHING, Numbers, decimal, interval, is_below, listed, percent, preset_of
+from confgcn.reporting.words import (
+    NOTHING,
+    Numbers,
+    all_so,
+    decimal,
+    interval,
+    is_below,
+    listed,
+    percent,
+    preset_of,
+)
 
 NOTE = (
     "Means over the runs of Table 2. Relative means over the mean of the neighbourhood; an AUROC of a half is a coin."
@@ -57,9 +67,9 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
     ]
 
 
-def is_collapse(difference: Numbers) -> bool:
+def is_collapse(difference: Numbers | None) -> bool:
     """Below by more than a few points."""
-    return is_below(difference) and bool(difference["mean"] < COLLAPSE)
+    return difference is not None and is_below(difference) and bool(difference["mean"] < COLLAPSE)
 
 
 def _quarter(means: Numbers, quarter: int) -> str:
@@ -122,7 +132,7 @@ def _trained_models(numbers: Numbers) -> Verdict:
 
 def _below(numbers: Numbers, claim: str, names: tuple[str, ...], is_so: Callable[[Any], bool]) -> Verdict:
     found = {name: {d: pairs[name] for d, pairs in numbers["pairs"].items() if pairs[name]} for name in names}
-    cases = [is_so(pairs["cora_ml"]) for pairs in found.values() if "cora_ml" in pairs]
+    cases = [all_so([pairs["cora_ml"]], is_so) for pairs in found.values() if "cora_ml" in pairs]
     listings = {name: [f"{interval(pair)} on {d}" for d, pair in pairs.items()] for name, pairs in found.items()}
     parts = [f"{name}: {listed(listing)} points" for name, listing in listings.items() if listing]
     return Verdict(claim, judged(cases), "; ".join(parts) + ("." if parts else ""))

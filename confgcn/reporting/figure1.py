@@ -109,7 +109,7 @@ def _table(found: Numbers) -> Table:
     header = ["", "true label", "weight in Kipf-GCN", "influence", f"score of {true}", f"of {wrong}"]
     header += [f"precision of {true}", f"of {wrong}"]
     rows = [_row(neighbour) for neighbour in node["neighbours"]]
-    return Table(f"Figure 1: node {node['name']} and its neighbours; weights over their mean.", header, rows)
+    return Table(f"Node {node['name']} and its neighbours; weights over their mean.", header, rows)
 
 
 def _row(neighbour: dict[str, Any]) -> list[str]:
@@ -133,9 +133,9 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
             nodes, lost, won = (sum(count[key] for count in counts) for key in KINDS)
             cases.append(lost >= nodes / 2 > 0)
             texts.append(
-                f"In {len(counts)} runs of {preset} on {dataset} ConfGCN gets {nodes} test nodes right that Kipf-GCN "
-                f"gets wrong, a node counted in every run. Making the trained model's influences uniform loses {lost} "
-                f"of them (half would make the claim hold) and wins {won} others."
+                f"Runs of {preset} on {dataset}: {len(counts)}. In them ConfGCN gets {nodes} test nodes right that "
+                f"Kipf-GCN gets wrong, a node counted in every run. Making the trained model's influences uniform "
+                f"loses {lost} of them (half would make the claim hold) and wins {won} others."
             )
     texts += [_what_is_drawn(found) for found in _shown(numbers).values()]
     claim = "Figure 1: nodes that Kipf-GCN gets wrong are put right by the influences."

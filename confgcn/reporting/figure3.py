@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from confgcn.reporting.ink import draw_line, new_figure
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict, judged
-from confgcn.reporting.words import Numbers, accuracy, interval, is_above, is_below, listed, percent
+from confgcn.reporting.words import Numbers, accuracy, all_so, interval, is_above, is_below, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,9 +45,9 @@ def draw(numbers: Numbers) -> Figure | None:
 def verdicts(numbers: Numbers) -> list[Verdict]:
     """Q3: is ConfGCN above Kipf-GCN at every depth, does it fall less, and are the influences the reason?"""
     rivals, controls = _whole(numbers["rivals"]), _whole(numbers["controls"])
-    above = [all(map(is_above, pair["depths"])) for _, pair in rivals]
-    gradual = [is_below(pair["fall"]) for _, pair in rivals]
-    caused = [is_below(pair["fall"]) for _, pair in controls]
+    above = [all_so(pair["depths"], is_above) for _, pair in rivals]
+    gradual = [all_so([pair["fall"]], is_below) for _, pair in rivals]
+    caused = [all_so([pair["fall"]], is_below) for _, pair in controls]
     return [
         Verdict("Q3: ConfGCN is above Kipf-GCN at every depth.", judged(above), _wins(rivals)),
         Verdict(
@@ -83,7 +83,11 @@ def _wins(pairs: list[tuple[str, Any]]) -> str:
 
 def _falls(numbers: Numbers) -> str:
     found = {
-        dataset: [f"{line['title']}, {line['activation']}, {percent(line['fall'])}" for line in lines if line["fall"]]
+        dataset: [
+            f"{line['title']}, {line['activation']}, {percent(line['fall'])}"
+            for line in lines
+            if line["fall"] is not None
+        ]
         for dataset, lines in _shown(numbers).items()
     }
     return " ".join(

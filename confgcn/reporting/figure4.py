@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from confgcn.reporting.ink import draw_line, new_figure
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict, judged
-from confgcn.reporting.words import Numbers, accuracy, interval, is_below, listed
+from confgcn.reporting.words import Numbers, accuracy, all_so, interval, is_below, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +60,7 @@ def _table(dataset: str, presets: list[Any]) -> Table:
                 continue  # the first of those removed one after the other
             cells = [_cells(preset, preset[way][place]) for preset in presets]
             rows.append([", ".join(ablation["removed"]), *(text for pair in cells for text in pair)])
-    return Table(f"Figure 4, {dataset}: test accuracy in percent without terms of the objective.", header, rows)
+    return Table(f"{dataset}: test accuracy in percent without terms of the objective.", header, rows)
 
 
 def _cells(preset: Numbers, ablation: Numbers) -> tuple[str, str]:
@@ -72,7 +72,7 @@ def _cells(preset: Numbers, ablation: Numbers) -> tuple[str, str]:
 def verdicts(numbers: Numbers) -> list[Verdict]:
     """Q4: does every term help?"""
     shown = _shown(numbers)
-    cases = [is_below(a["difference"]) for _, _, a in _removals(shown)]
+    cases = [all_so([ablation["difference"]], is_below) for _, _, ablation in _removals(shown)]
     texts = [_sentence(dataset, preset) for dataset, presets in shown.items() for preset in presets]
     return [Verdict("Q4: every term of the objective helps.", judged(cases), " ".join(filter(None, texts)))]
 

@@ -46,6 +46,7 @@ def draw(numbers: Numbers) -> Figure | None:
         ylim=(65, 95), xlim=(-0.5, len(names) - 0.5), ylabel="test accuracy, %", title="with and without influence"
     )
     left.set_xticks(range(len(names)), names)
+    left.margins(y=0.3)
     left.legend(frameon=False, loc="upper left", fontsize=7)
     for place, (key, words) in enumerate(SIDES.items()):
         draw_line(right, range(len(numbers[key])), numbers[key], place, 1, words)

@@ -27,7 +27,7 @@ def _table(numbers: Numbers, name: str, caption: str) -> Table:
 
 def _cell(cell: Numbers | None, usual: int) -> str:
     """With the number of runs, where there are fewer than usual."""
-    runs = f", {cell['runs']} runs" if cell and cell["runs"] < usual else ""
+    runs = f", runs: {cell['runs']}" if cell and cell["runs"] < usual else ""
     return f"{accuracy(cell)}{runs}"
 
 

@@ -39,7 +39,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
     """The one table."""
     columns = numbers["datasets"]
     rows = [[title, *(cell(column) for column in columns.values())] for title, cell in ROWS]
-    return {"": Table("Table 1: the paper's counts and ours, each convention named.", ["", *columns], rows)}
+    return {"": Table("The paper's counts and ours, each convention named.", ["", *columns], rows)}
 
 
 def _published(column: Numbers, name: str, write: Callable[[float], str]) -> str:
@@ -59,7 +59,7 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
     claim = "Table 1: Cora-ML has the most heterogeneous neighbourhoods."
     if "cora_ml" not in columns or len(columns) == 1:
         return [Verdict(claim, UNKNOWN, "")]
-    is_most = [found["cora_ml"] == max(filter(None, found.values())) for found in shares.values()]
+    is_most = [_is_highest("cora_ml", found) for found in shares.values()]
     literal, truth = (listed([f"{decimal(v, 4)} on {n}" for n, v in found.items()]) for found in shares.values())
     rates = listed([f"{percent(column['label_rate'])} % of {name}" for name, column in columns.items()])
     text = (
@@ -67,6 +67,11 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
         f"number of labels that are given: {rates}. With all true labels it is {truth}."
     )
     return [Verdict(claim, judged(is_most), f"{text} {_unexplained_edges(columns)}".strip())]
+
+
+def _is_highest(name: str, shares: dict[str, float | None]) -> bool | None:
+    known = {other: share for other, share in shares.items() if share is not None}
+    return known[name] == max(known.values()) if name in known else None
 
 
 def _unexplained_edges(columns: Numbers) -> str:

@@ -11,7 +11,9 @@ from confgcn.reporting.words import (
     NOTHING,
     Numbers,
     accuracy,
+    all_so,
     decimal,
+    has_interval,
     interval,
     is_above,
     is_below,
@@ -78,7 +80,8 @@ def verdicts(numbers: Numbers) -> list[Verdict]:
     """Q1: is ConfGCN above every other method, and are its influences the reason?"""
     found = {dataset: _best_other(numbers, dataset) for dataset in numbers["datasets"]}
     compared = {dataset: pair for dataset, pair in found.items() if pair is not None}
-    above = [all(is_below(cell["difference"]) for cell in _others(numbers, dataset).values()) for dataset in compared]
+    differences = [[cell["difference"] for cell in _others(numbers, dataset).values()] for dataset in compared]
+    above = [all_so(found, is_below) for found in differences]
     sentences = [_comparison(dataset, *pair) for dataset, pair in compared.items()]
     sentences += [_in_print(numbers), control(numbers), _printed(numbers), _reached(numbers)]
     claim = "Q1: ConfGCN is consistently above every other method on every data set."
@@ -105,8 +108,9 @@ def _best_other(numbers: Numbers, dataset: str) -> tuple[Any, str, Any] | None:
 
 
 def _comparison(dataset: str, own: Numbers, title: str, other: Numbers) -> str:
-    clear = is_above(other["difference"]) or is_below(other["difference"])
-    words = "" if clear else ", which is not told from zero"
+    difference = other["difference"]
+    is_open = has_interval(difference) and not is_above(difference) and not is_below(difference)
+    words = ", which is not told from zero" if is_open else ""
     return (
         f"On {dataset} {REFERENCE} has {spread(own['accuracy'])} and the best other method, {title}, "
         f"{spread(other['accuracy'])}; the latter less the former is {interval(other['difference'])} points{words}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-HOLDS, IN_PART, FAILS, UNKNOWN = "holds", "holds in part", "does not hold", "not measured here"
+HOLDS, IN_PART, FAILS, UNKNOWN = "holds", "holds in part", "does not hold", "cannot be told from these runs"
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class Verdict:
         return f"**{self.claim}** *{self.finding[0].upper()}{self.finding[1:]}.* {self.text}".strip() + "\n"
 
 
-def judged(cases: Sequence[bool]) -> str:
-    """What becomes of a claim that is true in some cases and not in others."""
-    if not cases:
+def judged(cases: Sequence[bool | None]) -> str:
+    """What becomes of a claim that is true in some cases and not in others; None is a case that cannot be told."""
+    told = [case for case in cases if case is not None]
+    if not told:
         return UNKNOWN
-    return HOLDS if all(cases) else IN_PART if any(cases) else FAILS
+    return HOLDS if all(told) else IN_PART if any(told) else FAILS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 NOTHING = "–"
@@ -70,14 +70,27 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def has_interval(difference: Numbers | None) -> bool:
+    """Are there runs enough to say how steady a difference is?"""
+    return difference is not None and difference["low"] is not None
+
+
 def is_above(difference: Numbers | None) -> bool:
     """Does the interval of a difference lie above zero?"""
-    return difference is not None and difference["low"] is not None and bool(difference["low"] > 0)
+    return difference is not None and has_interval(difference) and bool(difference["low"] > 0)
 
 
 def is_below(difference: Numbers | None) -> bool:
     """Does the interval of a difference lie below zero?"""
-    return difference is not None and difference["high"] is not None and bool(difference["high"] < 0)
+    return difference is not None and has_interval(difference) and bool(difference["high"] < 0)
+
+
+def all_so(differences: Sequence[Numbers | None], is_so: Callable[[Numbers | None], bool]) -> bool | None:
+    """Is it so of all of them? None where nothing speaks against it, but some have too few runs to tell."""
+    told = [is_so(difference) for difference in differences if has_interval(difference)]
+    if not all(told):
+        return False
+    return True if len(told) == len(differences) else None
 
 
 def preset_of(title: str) -> str:

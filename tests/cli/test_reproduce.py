@@ -96,7 +96,12 @@ def test_a_misspelt_name_is_an_error_of_usage(command: Command, tmp_path: Path) 
         (("table2", "figure9"), "unknown table or figure 'figure9': did you mean 'figure"),
         (("table2", "--datasets", "demo,coar"), "unknown graph 'coar': did you mean 'cora'?"),
         (("table2", "--datasets", "demo", "--datasets", "coar"), "unknown graph 'coar': did you mean 'cora'?"),
+        (("table2", "--datasets", ","), "unknown graph ''"),
+        (("table2", "--datasets", "demo,"), "unknown graph ''"),
+        (("table2", "--datasets", ""), "unknown graph ''"),
         (("table2", "--methods", "gnc"), "did you mean 'gcn'?"),
+        (("table2", "--methods", "gcn, ,feat"), "unknown method ''"),
+        (("about",), "unknown table or figure 'about'"),
         (("table2", "--seeds", "0"), "--seeds"),
         (("table2", "--jobs", "0"), "--jobs"),
         ((), "Missing argument"),
@@ -119,12 +124,15 @@ def test_a_file_in_place_of_the_folder_is_left_alone(confgcn: Callable[..., Said
     assert everything(tmp_path) == {str(tmp_path / "out"): b"mine"}
 
 
-def test_a_folder_of_somebody_else_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", ["settings.json", "notes.md"])
+def test_a_folder_of_somebody_else_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path, beside: str) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
+    (tmp_path / beside).write_text("{}")
+    before = everything(tmp_path)
     said = confgcn("reproduce", "table2", *SMALL, "--out", ".")
     assert said.code == 2
     assert "holds no results; choose another --out" in said.err
-    assert everything(tmp_path) == {str(tmp_path / "thesis.tex"): b"years of work"}
+    assert everything(tmp_path) == before
 
 
 def test_there_is_nothing_to_render_without_numbers(confgcn: Callable[..., Said], tmp_path: Path) -> None:
@@ -194,6 +202,22 @@ def test_a_run_that_fails_is_named_and_its_code_is_the_last_word(confgcn: Callab
     assert f"error: {name}: {reason}" in said.err
     assert "runs needed: 1, already there: 0" in said.err
     assert "| LP | – |" in (tmp_path / "out" / "table2.md").read_text()
+
+
+def test_a_data_set_that_cannot_be_read_is_named_and_the_rest_is_rendered(
+    confgcn: Callable[..., Said], tmp_path: Path
+) -> None:
+    with_a_run(tmp_path / "out")
+    words = ("--datasets", "demo,cora", "--methods", "gcn", "--seeds", "1", "--data-dir", "nowhere")
+    said = confgcn("reproduce", "table1", "table2", *words, "--out", "out", "--json")
+    assert said.code == 4
+    answer = json.loads(said.out)
+    assert list(answer["failures"]) == ["cora", "table1"]
+    assert answer["files"] == ["out/results.md", "out/table2.md", "out/table2.tex"]
+    assert f"error: cora: {answer['failures']['cora']}" in said.err
+    assert f"error: table1: {answer['failures']['table1']}" in said.err
+    assert "runs needed: 1, already there: 1" in said.err
+    assert "| Kipf-GCN | 80.0 | – |" in (tmp_path / "out" / "table2.md").read_text()
 
 
 def test_a_damaged_table_of_results_is_an_error_of_the_data(confgcn: Callable[..., Said], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from confgcn.cli.runs_bar import RunsBar
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.tasks import Failure
+from confgcn.experiments.paper.tasks import Diverged, Failure
 
 JOB = Job("demo", Variant("Kipf-GCN", "gcn"), 3)
 
@@ -16,7 +16,7 @@ def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pyte
     bar = RunsBar()
     bar.on_plan(total=12, finished=9)
     bar.on_run(JOB, Measurements(test_accuracy=0.5))
-    bar.on_run(JOB, None)
+    bar.on_run(JOB, Diverged())
     bar.on_run(JOB, Failure("no space [left] on device", 4))
     bar.close()
     captured = capsys.readouterr()
@@ -25,6 +25,12 @@ def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pyte
     assert "note: demo gcn default seed 3: training diverged" in captured.err
     assert "note: demo gcn default seed 3: failed, no space [left] on device" in captured.err
     assert "3/3" in captured.err
+
+
+def test_what_a_user_should_know_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    RunsBar().on_notice("looking at what figure1 shows")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "note: looking at what figure1 shows\n")
 
 
 def test_where_nothing_is_missing_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,29 @@ def test_entropy_counts_neither_the_node_itself_nor_unknown_labels() -> None:
     assert entropy[5] == 0.0  # no neighbour at all
 
 
+def test_equally_mixed_neighbourhoods_are_tied_to_the_last_bit() -> None:
+    ways = list(itertools.permutations((5, 3, 2, 1)))  # neighbours of each class, in every way there is
+    edges, labels = [], [0] * len(ways)
+    for node, way in enumerate(ways):
+        for label, count in enumerate(way):
+            edges += [(node, len(labels) + place) for place in range(count)]
+            labels += [label] * count
+    graph = Graph.build(edges, np.ones((len(labels), 1)), labels)
+    entropy = neighbour_label_entropy(graph)[: len(ways)].tolist()
+    assert len(set(entropy)) == 1
+    shares = (5 / 11, 3 / 11, 2 / 11, 1 / 11)
+    assert entropy[0] == pytest.approx(-sum(share * math.log(share) for share in shares))
+
+
+def test_other_names_of_the_classes_leave_every_tie_as_it_is() -> None:
+    random = np.random.default_rng(3)
+    edges, labels = random.integers(0, 60, size=(200, 2)), random.integers(0, 5, size=60)
+    entropy = neighbour_label_entropy(Graph.build(edges, np.eye(60), labels))
+    for order in itertools.permutations(range(5)):
+        renamed = Graph.build(edges, np.eye(60), np.array(order)[labels])
+        assert torch.equal(neighbour_label_entropy(renamed), entropy)
+
+
 def mean_over_orders(outcome: list[float], rank_by: list[int]) -> list[float]:
     """The quarters of every order that sorts the items; an item across a border is cut in proportion."""
     count = len(outcome)

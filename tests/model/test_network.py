@@ -155,3 +155,19 @@ def test_uniform_control_differs_only_in_the_influence(six_nodes: Graph) -> None
     torch.nn.init.normal_(method.label_distribution.raw_mu)
     degrees = (six_nodes.degrees + 1)[six_nodes.adjacency.rows]
     torch.testing.assert_close(method(six_nodes).influence, 1 / degrees)
+
+
+def test_a_trained_method_can_be_asked_without_its_influences(six_nodes: Graph) -> None:
+    method = ConfGCN(Shape.of(six_nodes), hidden_dim=4)
+    torch.nn.init.normal_(method.label_distribution.raw_mu)
+    before = method.predict(six_nodes)
+    control = method.with_uniform_influence()
+    assert (method.influence, control.influence) == ("distance", "uniform")
+    for own, shared in zip(method.parameters(), control.parameters(), strict=True):
+        assert shared is own
+    uniform = control.predict(six_nodes)
+    assert uniform.influence.tolist() == [1.0] * six_nodes.adjacency.num_entries
+    assert not torch.allclose(uniform.logits, before.logits)
+    after = method.predict(six_nodes)
+    assert torch.equal(after.logits, before.logits)
+    assert torch.equal(after.influence, before.influence)

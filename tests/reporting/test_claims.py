@@ -9,7 +9,7 @@ import pytest
 from confgcn.reporting.claims import tables, verdicts
 from confgcn.reporting.verdict import FAILS, HOLDS, IN_PART, UNKNOWN
 
-LABEL_SPECIFIC, FEWER, CONFIDENT, GAT_BELOW, GPNN_COLLAPSES, TRUST = range(6)
+LABEL_SPECIFIC, SAME_LABEL, FEWER, FORMULA, TRAINED, GAT_BELOW, GPNN_COLLAPSES, TRUST = range(8)
 
 
 def means(**changes: Any) -> dict[str, Any]:
@@ -43,44 +43,80 @@ def numbers(*columns: dict[str, Any] | None, pairs: dict[str, Any] | None = None
     }
 
 
+def test_every_claim_has_its_verdict() -> None:
+    claims = [verdict.claim for verdict in verdicts(numbers(means()))]
+    assert len(claims) == len(set(claims)) == 8
+    assert "label-specific" in claims[LABEL_SPECIFIC]
+    assert "same label" in claims[SAME_LABEL]
+    assert "printed formula" in claims[FORMULA]
+    assert "trained models" in claims[TRAINED]
+
+
+def test_an_influence_is_one_number_whatever_is_measured() -> None:
+    assert verdicts(numbers())[LABEL_SPECIFIC] == verdicts(numbers(means()))[LABEL_SPECIFIC]
+    assert verdicts(numbers())[LABEL_SPECIFIC].finding == FAILS
+
+
 @pytest.mark.parametrize(
     ("claim", "name", "yes", "no"),
     [
-        (LABEL_SPECIFIC, "auroc_influence", 0.8, 0.5),
-        (FEWER, "effective_neighbours", 2.0, 3.9),
-        (TRUST, "auroc_precision", 0.9, 0.6),
+        (SAME_LABEL, "auroc_influence", 0.7, 0.69),
+        (FEWER, "effective_neighbours", 3.59, 3.6),
+        (TRAINED, "influence_by_precision", [0.99, 1.2, 1.2, 1.0], [1.0, 0.9, 1.2, 1.0]),
+        (TRUST, "auroc_precision", 0.7, 0.69),
     ],
+    ids=["same label", "fewer neighbours", "confident neighbours", "precision"],
 )
-def test_a_claim_on_all_graphs_on_some_on_none_and_on_no_run(claim: int, name: str, yes: float, no: float) -> None:
+def test_a_claim_on_all_graphs_on_some_on_none_and_on_no_run(claim: int, name: str, yes: Any, no: Any) -> None:
     for values, finding in (((yes, yes), HOLDS), ((yes, no), IN_PART), ((no, no), FAILS)):
         found = numbers(*(means(**{name: value}) for value in values))
         assert verdicts(found)[claim].finding == finding
-    assert verdicts(numbers(None))[claim].finding == UNKNOWN
-    assert verdicts(numbers())[claim].finding == UNKNOWN
+    for nothing in (numbers(None), numbers()):
+        assert (verdicts(nothing)[claim].finding, verdicts(nothing)[claim].text) == (UNKNOWN, "")
+
+
+def test_the_text_has_the_numbers_it_rests_on() -> None:
+    found = verdicts(numbers(means(), means(auroc_influence=0.81, effective_neighbours=2.0)))
+    assert "0.50 on graph0 (paper) and 0.81 on graph1 (paper)." in found[SAME_LABEL].text
+    assert "3.99 of 4.00 on graph0 (paper) and 2.00 of 4.00 on graph1 (paper)." in found[FEWER].text
+    assert "0.990 and 1.010 on graph0 (paper)" in found[TRAINED].text
+    assert "0.45 (the probability 0.75) on graph0 (paper)" in found[TRUST].text
+
+
+def test_both_presets_of_a_graph_are_cases() -> None:
+    found = numbers(means(auroc_influence=0.9))
+    found["datasets"]["graph0"]["ConfGCN `released`"] = means()
+    assert verdicts(found)[SAME_LABEL].finding == IN_PART
+    assert "0.90 on graph0 (paper) and 0.50 on graph0 (released)" in verdicts(found)[SAME_LABEL].text
 
 
 def test_a_preset_all_of_whose_runs_diverged_measures_nothing() -> None:
     diverged = dict.fromkeys(means()) | {"influence_by_precision": []}
     found = numbers(diverged)
-    assert [verdicts(found)[claim].finding for claim in (LABEL_SPECIFIC, FEWER, TRUST)] == [UNKNOWN] * 3
+    assert [verdicts(found)[c].finding for c in (SAME_LABEL, FEWER, TRAINED, TRUST)] == [UNKNOWN] * 4
     (table,) = tables(found).values()
     assert {row[1] for row in table.rows} == {"–"}
 
 
 def test_by_the_formula_a_confident_neighbour_has_less_influence() -> None:
-    assert verdicts(numbers())[CONFIDENT].finding == FAILS
-    assert verdicts(numbers(falls=False))[CONFIDENT].finding == HOLDS
-    text = verdicts(numbers(means()))[CONFIDENT].text
+    assert verdicts(numbers())[FORMULA].finding == FAILS
+    assert verdicts(numbers(falls=False))[FORMULA].finding == HOLDS
+    text = verdicts(numbers(means()))[FORMULA].text
     assert "0.91 at precision 0.1, 0.50 at precision 1 and 0.09 at precision 10" in text
-    assert "relative to the mean, 0.990 and 1.010 on graph0 (paper)." in text
 
 
 @pytest.mark.parametrize(
     ("found", "finding"),
-    [(difference(-0.02), HOLDS), (difference(-0.001), FAILS), (difference(0.02), FAILS), (None, UNKNOWN)],
-    ids=["clearly below", "not clearly", "above", "not run"],
+    [
+        (difference(-0.02), HOLDS),
+        (difference(-0.001), FAILS),
+        (difference(0.02), FAILS),
+        ({"mean": -0.02, "low": None, "high": None}, UNKNOWN),
+        (None, UNKNOWN),
+    ],
+    ids=["clearly below", "not clearly", "above", "of few seeds", "not run"],
 )
-def test_is_gat_below_gcn_on_cora_ml(found: dict[str, float] | None, finding: str) -> None:
+def test_is_gat_below_gcn_on_cora_ml(found: dict[str, Any] | None, finding: str) -> None:
     assert verdicts(numbers(pairs={"GAT less Kipf-GCN": found}))[GAT_BELOW].finding == finding
 
 
@@ -90,6 +126,7 @@ def test_is_gat_below_gcn_on_cora_ml(found: dict[str, float] | None, finding: st
         (difference(-0.16), difference(-0.1), HOLDS),
         (difference(-0.16), difference(-0.02), IN_PART),
         (difference(-0.02), difference(0.02), FAILS),
+        (difference(-0.16, width=0.2), difference(-0.049), FAILS),
         (difference(-0.16), None, HOLDS),
         (None, None, UNKNOWN),
     ],
@@ -101,6 +138,21 @@ def test_does_gpnn_collapse_on_cora_ml(
     assert verdict.finding == finding
     assert ("GPNN less Kipf-GCN: " in verdict.text) is (over_gcn is not None)
     assert ("GPNN less GGNN: " in verdict.text) is (over_ggnn is not None)
+
+
+def test_a_comparison_of_few_seeds_leaves_the_other_to_decide() -> None:
+    few = {"mean": -0.16, "low": None, "high": None}
+    found = numbers(pairs={"GPNN less Kipf-GCN": few, "GPNN less GGNN": difference(0.02)})
+    assert verdicts(found)[GPNN_COLLAPSES].finding == FAILS
+    assert "GPNN less Kipf-GCN: −16.0 on cora_ml points" in verdicts(found)[GPNN_COLLAPSES].text
+
+
+def test_other_graphs_are_told_and_decide_nothing() -> None:
+    found = numbers(pairs={"GAT less Kipf-GCN": difference(0.02)})
+    found["pairs"]["cora"] = {**found["pairs"]["cora"], "GAT less Kipf-GCN": difference(-0.02)}
+    verdict = verdicts(found)[GAT_BELOW]
+    assert verdict.finding == FAILS
+    assert "−2.0 [−2.5, −1.5] on cora and +2.0 [+1.5, +2.5] on cora_ml points." in verdict.text
 
 
 def test_a_table_for_each_preset_with_a_column_for_each_graph() -> None:

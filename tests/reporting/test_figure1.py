@@ -29,19 +29,18 @@ def counts(preset: str, nodes: int, lost: int, won: int = 1) -> dict[str, Any]:
     return {"preset": preset, "seed": 0, **numbers}
 
 
-def found(*runs: dict[str, Any], uniform_says: str = "Theory") -> dict[str, Any]:
+def found(*runs: dict[str, Any], uniform_says: str = "Theory", influence: float = 0.75) -> dict[str, Any]:
+    node = {
+        "name": "31336",
+        "labels": ["Theory", "Rule_Learning"],
+        "gcn_says": {"label": "Rule_Learning", "probability": 0.6},
+        "confgcn_says": {"label": "Theory", "probability": 0.9},
+        "uniform_says": {"label": uniform_says, "probability": 0.5},
+        "neighbours": [neighbour("1"), neighbour("31336", is_node=True), neighbour("7", influence=influence)],
+    }
     return {
         "counts": list(runs),
-        "preset": "ConfGCN `paper`",
-        "seed": 4,
-        "node": {
-            "name": "31336",
-            "labels": ["Theory", "Rule_Learning"],
-            "gcn_says": {"label": "Rule_Learning", "probability": 0.6},
-            "confgcn_says": {"label": "Theory", "probability": 0.9},
-            "uniform_says": {"label": uniform_says, "probability": 0.5},
-            "neighbours": [neighbour("1"), neighbour("31336", is_node=True), neighbour("7", influence=0.75)],
-        },
+        "shown": {"preference": 0, "preset": "ConfGCN `paper`", "seed": 4, "node": node},
     }
 
 
@@ -63,8 +62,9 @@ def test_at_least_half_have_to_be_lost_without_influence(runs: list[dict[str, An
 
 def test_counts_are_added_over_the_runs_of_a_preset() -> None:
     (verdict,) = verdicts({"datasets": {"demo": found(counts("a", 4, 2, 5), counts("a", 3, 1, 6))}})
-    assert "Over 2 runs of a on demo there are 7 test nodes" in verdict.text
-    assert "loses 3 of them, and wins 11 other test nodes" in verdict.text
+    assert "Runs of a on demo: 2. In them ConfGCN gets 7 test nodes right that Kipf-GCN gets wrong" in verdict.text
+    assert "loses 3 of them" in verdict.text
+    assert "wins 11 others" in verdict.text
 
 
 def test_the_text_says_what_the_picture_shows() -> None:
@@ -73,6 +73,24 @@ def test_the_text_says_what_the_picture_shows() -> None:
     assert "ConfGCN says the same" in verdict.text
     (other,) = verdicts({"datasets": {"demo": found(uniform_says="Rule_Learning")}})
     assert "ConfGCN says another label" in other.text
+
+
+@pytest.mark.parametrize(
+    ("influence", "words"),
+    [(0.75, "is 25.0 % away"), (1.001, "is 0.1 % away"), (1.000234, "is 0.02 % away"), (1.0, "is 0 % away")],
+)
+def test_the_text_says_how_far_the_influences_are_apart(influence: float, words: str) -> None:
+    (verdict,) = verdicts({"datasets": {"demo": found(influence=influence)}})
+    assert words in verdict.text
+
+
+def test_counts_without_a_node_to_show_are_judged_all_the_same() -> None:
+    nothing_shown = {**found(counts("a", 4, 2)), "shown": None}
+    (verdict,) = verdicts({"datasets": {"demo": nothing_shown}})
+    assert verdict.finding == HOLDS
+    assert "The picture shows" not in verdict.text
+    assert tables({"datasets": {"demo": nothing_shown}}) == {}
+    assert draw({"datasets": {"demo": nothing_shown}}) is None
 
 
 def test_the_table_has_a_row_for_each_neighbour() -> None:
@@ -84,7 +102,8 @@ def test_the_table_has_a_row_for_each_neighbour() -> None:
 
 def test_two_panels_a_data_set_and_a_circle_for_each_node() -> None:
     pytest.importorskip("matplotlib")
-    figure = draw({"datasets": {"demo": found(), "cora": found()}})
+    nothing_shown = {**found(), "shown": None}
+    figure = draw({"datasets": {"demo": found(), "citeseer": nothing_shown, "cora": found()}})
     assert figure is not None
     assert len(figure.axes) == 4
     left, right = figure.axes[:2]

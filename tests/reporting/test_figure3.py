@@ -10,24 +10,42 @@ import pytest
 
 from confgcn.reporting.figure3 import draw, tables, verdicts
 from confgcn.reporting.render import texts_of
-from confgcn.reporting.table2 import CONTROL, REFERENCE
+from confgcn.reporting.table2 import REFERENCE
 from confgcn.reporting.verdict import FAILS, HOLDS, IN_PART, UNKNOWN
 
 RELU, LINEAR = "with ReLU", "without ReLU"
 ABOVE, GRADUAL, CAUSED = range(3)
 DEPTHS = [1, 2, 3]
-
-
-def line(title: str, means: Sequence[float | None], activation: str = RELU) -> dict[str, Any]:
-    cells = [None if mean is None else {"mean": mean, "std": 0.01, "runs": 10, "diverged": 0} for mean in means]
-    return {"title": title, "activation": activation, "cells": cells}
-
-
-def numbers(*lines: dict[str, Any]) -> dict[str, Any]:
-    return {"depths": DEPTHS, "datasets": {"citeseer": list(lines)}}
-
-
 STEEP, GENTLE = (0.6, 0.7, 0.2), (0.65, 0.71, 0.68)
+MORE, SAME, LESS = (0.01, 0.02, 0.03), (-0.01, 0.0, 0.01), (-0.03, -0.02, -0.01)
+FEW = (None, 0.02, None)  # of too few seeds to say how steady it is
+Difference = tuple[float | None, float, float | None]
+
+
+def line(
+    title: str, means: Sequence[float | None], activation: str = RELU, fall: float | None = None
+) -> dict[str, Any]:
+    cells = [None if mean is None else {"mean": mean, "std": 0.01, "runs": 10, "diverged": 0} for mean in means]
+    return {"title": title, "activation": activation, "cells": cells, "fall": fall}
+
+
+def difference(found: Difference | None) -> dict[str, Any] | None:
+    return None if found is None else dict(zip(("low", "mean", "high"), found, strict=True))
+
+
+def pair(
+    *depths: Difference | None, fall: Difference | None = SAME, one: str = "this", other: str = "that"
+) -> dict[str, Any]:
+    return {"one": one, "other": other, "depths": list(map(difference, depths)), "fall": difference(fall)}
+
+
+def numbers(*lines: dict[str, Any], rivals: Sequence[Any] = (), controls: Sequence[Any] = ()) -> dict[str, Any]:
+    return {
+        "depths": DEPTHS,
+        "datasets": {"citeseer": list(lines)},
+        "rivals": {"citeseer": list(rivals)},
+        "controls": {"citeseer": list(controls)},
+    }
 
 
 def test_printed_numbers_are_the_measured_ones() -> None:
@@ -49,52 +67,71 @@ def test_printed_numbers_are_the_measured_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "above", "gradual"),
+    ("rivals", "finding"),
     [
-        (GENTLE, HOLDS, HOLDS),
-        ((0.5, 0.6, 0.5), IN_PART, HOLDS),
-        ((0.5, 0.69, 0.1), FAILS, FAILS),
-        ((0.65, 0.71, None), UNKNOWN, UNKNOWN),
+        ([pair(MORE, MORE, MORE), pair(MORE, MORE, MORE)], HOLDS),
+        ([pair(MORE, MORE, MORE), pair(MORE, SAME, MORE)], IN_PART),
+        ([pair(MORE, MORE, SAME), pair(LESS, LESS, LESS)], FAILS),
+        ([pair(FEW, FEW, FEW)], UNKNOWN),
+        ([pair(MORE, FEW, MORE), pair(LESS, LESS, LESS)], FAILS),
+        ([pair(MORE, None, MORE)], UNKNOWN),
+        ([pair(MORE, MORE, MORE), pair(None, None, None, fall=None)], HOLDS),
+        ([pair(MORE, MORE, MORE, fall=None)], UNKNOWN),
+        ([], UNKNOWN),
     ],
-    ids=["above and gentle", "gentle", "below and steep", "a depth is missing"],
+    ids=[
+        "every pair",
+        "one pair of two",
+        "not at every depth",
+        "few seeds",
+        "few seeds at one depth",
+        "a depth is missing",
+        "one pair was not run",
+        "no seed at both ends",
+        "nothing",
+    ],
 )
-def test_confgcn_as_released_against_gcn(own: Sequence[float | None], above: str, gradual: str) -> None:
-    found = verdicts(numbers(line("Kipf-GCN", STEEP), line(REFERENCE, own, LINEAR)))
-    assert (found[ABOVE].finding, found[GRADUAL].finding) == (above, gradual)
-    assert found[CAUSED].finding == UNKNOWN
-
-
-def test_a_fair_comparison_is_asked_for_too() -> None:
-    lines = [line("Kipf-GCN", STEEP), line("Kipf-GCN", (0.66, 0.72, 0.7), LINEAR), line(REFERENCE, GENTLE, LINEAR)]
-    found = verdicts(numbers(*lines))
-    assert (found[ABOVE].finding, found[GRADUAL].finding) == (IN_PART, IN_PART)
-    assert "3 of 3 depths" in found[ABOVE].text
-    assert "0 of 3 depths" in found[ABOVE].text
-    for title, fall in (("Kipf-GCN, with ReLU", "50.0"), ("Kipf-GCN, without ReLU", "2.0"), (REFERENCE, "3.0")):
-        assert title in found[GRADUAL].text
-        assert fall in found[GRADUAL].text
+def test_is_it_above_at_every_depth(rivals: list[dict[str, Any]], finding: str) -> None:
+    assert verdicts(numbers(rivals=rivals))[ABOVE].finding == finding
 
 
 @pytest.mark.parametrize(
-    ("controls", "finding"),
+    ("falls", "finding"),
     [
-        ({RELU: STEEP, LINEAR: STEEP}, HOLDS),
-        ({RELU: STEEP, LINEAR: GENTLE}, IN_PART),
-        ({LINEAR: (0.65, 0.71, 0.675)}, FAILS),  # by less than a standard deviation
-        ({}, UNKNOWN),
+        ([LESS, LESS], HOLDS),
+        ([LESS, SAME], IN_PART),
+        ([SAME, MORE], FAILS),
+        ([FEW], UNKNOWN),
+        ([FEW, LESS], HOLDS),
+        ([], UNKNOWN),
     ],
-    ids=["both fall without", "one does", "within the spread", "not run"],
+    ids=["less", "one of two", "not less", "few seeds", "one of few seeds", "not run"],
 )
-def test_are_the_influences_the_reason(controls: dict[str, Sequence[float]], finding: str) -> None:
-    own = [line(REFERENCE, GENTLE, activation) for activation in (RELU, LINEAR)]
-    others = [line(CONTROL, means, activation) for activation, means in controls.items()]
-    assert verdicts(numbers(*own, *others))[CAUSED].finding == finding
+def test_does_it_fall_less_and_are_the_influences_the_reason(falls: list[Difference], finding: str) -> None:
+    pairs = [pair(SAME, SAME, SAME, fall=fall) for fall in falls]
+    of_rivals, of_controls = verdicts(numbers(rivals=pairs)), verdicts(numbers(controls=pairs))
+    assert (of_rivals[GRADUAL].finding, of_rivals[CAUSED].finding) == (finding, UNKNOWN)
+    assert (of_controls[GRADUAL].finding, of_controls[CAUSED].finding) == (UNKNOWN, finding)
 
 
-def test_how_far_uniform_influences_move_it_is_said() -> None:
-    found = verdicts(numbers(line(REFERENCE, GENTLE, LINEAR), line(CONTROL, (0.65, 0.7, 0.66), LINEAR)))
-    assert "at most 2.0 points" in found[CAUSED].text
-    assert "1.0" in found[CAUSED].text
+def test_depths_are_counted_for_each_pair() -> None:
+    rivals = [pair(MORE, SAME, LESS, one="a", other="b"), pair(LESS, LESS, MORE, one="c", other="d")]
+    text = verdicts(numbers(rivals=rivals))[ABOVE].text
+    assert "a is above b at 1 and below at 1 of 3 depths on citeseer" in text
+    assert "c is above d at 1 and below at 2 of 3 depths on citeseer" in text
+
+
+def test_every_fall_is_told_and_by_how_much_they_differ() -> None:
+    lines = [line("Kipf-GCN", STEEP, fall=0.5), line(REFERENCE, GENTLE, LINEAR, fall=0.03), line("other", GENTLE)]
+    found = verdicts(numbers(*lines, rivals=[pair(SAME, SAME, SAME, fall=LESS)]))[GRADUAL]
+    assert "on citeseer, in points: Kipf-GCN, with ReLU, 50.0; ConfGCN `released`, without ReLU, 3.0." in found.text
+    assert "Difference of the falls: this less that on citeseer, −2.0 [−3.0, −1.0]." in found.text
+
+
+def test_what_the_influences_change_is_told_by_itself() -> None:
+    found = verdicts(numbers(line("Kipf-GCN", STEEP, fall=0.5), controls=[pair(SAME, SAME, SAME, fall=FEW)]))
+    assert found[CAUSED].text == "Difference of the falls: this less that on citeseer, +2.0."
+    assert "Difference of the falls" not in found[GRADUAL].text
 
 
 def test_a_panel_for_each_activation() -> None:
@@ -111,4 +148,4 @@ def test_nothing_to_show() -> None:
     nothing = numbers(line("Kipf-GCN", (None, None, None)))
     assert draw(nothing) is None
     assert tables(nothing) == {}
-    assert [verdict.finding for verdict in verdicts(nothing)] == [UNKNOWN] * 3
+    assert [(verdict.finding, verdict.text) for verdict in verdicts(nothing)] == [(UNKNOWN, "")] * 3

@@ -12,7 +12,8 @@ from confgcn.reporting.verdict import FAILS, HOLDS, IN_PART, UNKNOWN
 
 ORDER = ("reg", "const", "label", "smooth")
 HELPS, NOTHING, HARMS = (-0.03, -0.02, -0.01), (-0.01, 0.0, 0.01), (0.01, 0.02, 0.03)
-Difference = tuple[float, float, float]
+FEW = (None, -0.02, None)  # seeds, to say how steady it is
+Difference = tuple[float | None, float, float | None]
 
 
 def accuracy(mean: float) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def preset(
 
 
 def numbers(*presets: dict[str, Any]) -> dict[str, Any]:
-    return {"order": list(ORDER), "datasets": {"citeseer": list(presets)}}
+    return {"datasets": {"citeseer": list(presets)}}
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,21 @@ def numbers(*presets: dict[str, Any]) -> dict[str, Any]:
         (preset(HELPS, HELPS, NOTHING, HELPS), IN_PART),
         (preset(HELPS, HELPS, NOTHING, HELPS, absent=("label",)), HOLDS),
         (preset(NOTHING, NOTHING, HARMS, NOTHING), FAILS),
+        (preset(FEW, FEW, FEW, FEW), UNKNOWN),
+        (preset(HELPS, FEW, HELPS, HELPS), HOLDS),
         (preset(None, None, None, None), UNKNOWN),
         ({**preset(HELPS, HELPS, HELPS, HELPS), "full": None}, UNKNOWN),
     ],
-    ids=["all", "one does not", "one is absent", "one harms", "no ablation", "no full objective"],
+    ids=[
+        "all",
+        "one does not",
+        "one is absent",
+        "one harms",
+        "few seeds",
+        "one of few seeds",
+        "no ablation",
+        "no full objective",
+    ],
 )
 def test_does_every_term_help(found: dict[str, Any], finding: str) -> None:
     (verdict,) = verdicts(numbers(found))

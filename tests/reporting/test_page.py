@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from confgcn.reporting.page import NOTES, TITLES, page
+from confgcn.reporting.page import page
+from confgcn.reporting.render import PARTS
 
 ABOUT = {
     "runs": 1234,
@@ -40,16 +41,29 @@ def table2(*runs: int) -> dict[str, Any]:
 FIGURE2 = {
     "datasets": {"demo": [{"title": "GAT", "entropy": [accuracy(2)] * 4, "degree": [accuracy(2)] * 4}]},
 }
+OVERVIEW: dict[str, Any] = {"datasets": {"demo": {"learned": accuracy(2), "uniform": None}}, "says": [], "right": []}
 
 
-def test_every_section_has_a_title_and_a_note() -> None:
-    assert TITLES.keys() <= NOTES.keys()
+def sections(text: str) -> dict[str, str]:
+    """By their titles."""
+    return {section.partition("\n")[0]: section for section in text.split("\n## ")[1:]}
+
+
+def test_a_section_has_its_title_its_note_and_its_tables_with_their_captions() -> None:
+    report = {"about": ABOUT, "table2": table2(10), "figure2": FIGURE2, "overview": OVERVIEW}
+    found = sections(page(report))
+    for name in ("table2", "figure2", "overview"):
+        section, part = found[PARTS[name].title], PARTS[name]
+        assert section.count(part.note) == 1
+        for table in part.tables(report[name]).values():
+            assert f"{table.caption}\n\n{table.markdown()}" in section
+        assert (f"![{part.title}]({name}.svg)" in section) is (part.draw is not None)
 
 
 def test_only_what_was_measured_is_on_it_in_the_order_of_the_paper() -> None:
     text = page({"figure2": FIGURE2, "about": ABOUT, "table2": table2(10)})
     heads = [line for line in text.splitlines() if line.startswith("## ")]
-    assert heads == ["## In short", f"## {TITLES['table2']}", f"## {TITLES['figure2']}"]
+    assert heads == ["## In short", f"## {PARTS['table2'].title}", f"## {PARTS['figure2'].title}"]
     assert "| Kipf-GCN | 50.0 ± 1.0 | – |" in text
     assert "| GAT | 50.0 ± 1.0 | 50.0 ± 1.0 |" in text
 
@@ -73,7 +87,7 @@ def test_every_verdict_is_in_the_summary_and_in_its_section() -> None:
     text = page({"figure2": FIGURE2, "about": ABOUT})
     summary = [line for line in text.splitlines() if line.startswith("| Q2: ")]
     claims = [line.split("|")[1].strip() for line in summary]
-    assert len(claims) == 3
+    assert len(claims) == 4
     for claim in claims:
         assert f"**{claim}**" in text
 
@@ -83,3 +97,8 @@ def test_pictures_come_from_the_folder_of_images() -> None:
     assert "](figure2.svg)" in page(report)
     assert "](../images/figure2.svg)" in page(report, images="../images/")
     assert "figure2.svg" not in page({**report, "figure2": {"datasets": {"demo": []}}})
+
+
+def test_without_runs_it_says_so() -> None:
+    nothing = {"runs": 0, "dates": [], "environments": []}
+    assert "No runs." in page({"about": nothing})

@@ -13,15 +13,27 @@ FIGURE2 = {"datasets": {"demo": [{"title": "GAT", "entropy": [CELL] * 4, "degree
 FIGURE3 = {
     "depths": [1, 2],
     "datasets": {
-        name: [{"title": "Kipf-GCN", "activation": "with ReLU", "cells": [CELL, CELL]}] for name in ("cora", "pubmed")
+        name: [{"title": "Kipf-GCN", "activation": "with ReLU", "cells": [CELL, CELL], "fall": 0.0}]
+        for name in ("cora", "pubmed")
     },
+    "rivals": {},
+    "controls": {},
 }
+
+
+def test_every_part_has_a_title_of_its_own_and_says_how_to_read_it() -> None:
+    titles = [part.title for part in PARTS.values()]
+    assert len(set(titles)) == len(PARTS)
+    for name, part in PARTS.items():
+        assert part.note.endswith(".")
+        if name[-1].isdigit():
+            assert part.title.startswith(f"{name[:-1].capitalize()} {name[-1]}: ")
 
 
 def test_texts_hold_every_table_with_its_caption() -> None:
     files = texts_of("figure3", FIGURE3)
     assert files.keys() == {"figure3.md", "figure3.tex"}
-    for caption in ("Figure 3, cora: ", "Figure 3, pubmed: "):
+    for caption in ("cora: test accuracy", "pubmed: test accuracy"):
         assert files["figure3.md"].decode().count(caption) == 1
         assert files["figure3.tex"].decode().count(rf"\caption{{{caption}") == 1
     assert files["figure3.tex"].decode().count(r"\begin{tabular}") == 2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from confgcn.reporting.render import texts_of
-from confgcn.reporting.table2 import CONTROL, PRINTED, REFERENCE, is_below, tables, verdicts
+from confgcn.reporting.table2 import CONTROL, PRINTED, REFERENCE, is_short, tables, verdicts
 from confgcn.reporting.verdict import FAILS, HOLDS, IN_PART, UNKNOWN
 
 
@@ -37,7 +38,7 @@ ABOVE, EQUAL, BELOW = (-0.03, -0.02, -0.01), (-0.01, 0.0, 0.01), (0.01, 0.02, 0.
 
 
 @pytest.mark.parametrize(
-    ("published", "mean", "below"),
+    ("published", "mean", "short"),
     [
         ((80.9, 0.4), 0.805, False),
         ((80.9, 0.4), 0.8046, False),  # printed as 80.5
@@ -49,10 +50,10 @@ ABOVE, EQUAL, BELOW = (-0.03, -0.02, -0.01), (-0.01, 0.0, 0.01), (0.01, 0.02, 0.
         ((68.0, None), None, False),
     ],
 )
-def test_below_is_more_than_the_printed_deviation_or_a_point(
-    published: tuple[float, float | None] | None, mean: float | None, below: bool
+def test_short_is_more_than_the_printed_deviation_or_a_point_below(
+    published: tuple[float, float | None] | None, mean: float | None, short: bool
 ) -> None:
-    assert is_below(cell(mean, published=published)) is below
+    assert is_short(cell(mean, published=published)) is short
 
 
 def test_printed_numbers_are_the_measured_ones() -> None:
@@ -62,7 +63,10 @@ def test_printed_numbers_are_the_measured_ones() -> None:
         row(REFERENCE, "confgcn", cora=cell(0.8301), demo=cell(None)),
     )
     found = json.loads(json.dumps(found))
-    accuracy, difference, seconds = texts_of("table2", found)["table2.md"].decode().split("Table 2: ")[1:]
+    text = texts_of("table2", found)["table2.md"].decode()
+    captions = [table.caption for table in tables(found).values()]
+    assert [text.count(caption) for caption in captions] == [1, 1, 1]
+    accuracy, difference, seconds = re.split("|".join(map(re.escape, captions)), text)[1:]
     assert parsed(accuracy) == {
         "": ["cora", "demo"],
         "Kipf-GCN": ["81.3 ± 0.4 (80.9 ± 0.4)", "70.0"],
@@ -111,6 +115,21 @@ def test_confgcn_has_to_be_clearly_above_every_other_method(
     assert "the best other method, Kipf-GCN, 80.0 ± 0.4" in verdict.text
     assert "0.0 [−1.0, +1.0] on cora and 0.0 [−1.0, +1.0] on citeseer" in verdict.text  # the control
     assert "−2.0 [−3.0, −1.0] on cora." in verdict.text  # as printed
+
+
+def test_a_difference_of_few_seeds_tells_nothing() -> None:
+    few = cell(0.7) | {"difference": {"mean": -0.1, "low": None, "high": None}}
+    (verdict,) = verdicts(numbers(row("Kipf-GCN", cora=few), row(REFERENCE, "confgcn", cora=cell(0.8))))
+    assert verdict.finding == UNKNOWN
+    assert "the latter less the former is −10.0 points." in verdict.text
+
+
+@pytest.mark.parametrize(("difference", "is_told"), [(ABOVE, True), (BELOW, True), (EQUAL, False)])
+def test_a_difference_to_the_best_other_is_told_from_zero_or_not(
+    difference: tuple[float, float, float], is_told: bool
+) -> None:
+    found = numbers(row("Kipf-GCN", cora=cell(0.8, difference=difference)), row(REFERENCE, "confgcn", cora=cell(0.8)))
+    assert ("not told from zero" in verdicts(found)[0].text) is not is_told
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,16 @@ import pytest
 from confgcn.reporting.words import (
     NOTHING,
     accuracy,
+    all_so,
     count,
     decimal,
+    has_interval,
     interval,
-    is_clear,
+    is_above,
+    is_below,
     listed,
     percent,
+    preset_of,
     published,
     signed,
     spread,
@@ -35,6 +39,11 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
 
 def test_an_interval_is_in_points() -> None:
     assert interval({"mean": 0.01, "low": -0.005, "high": 0.025}) == "+1.0 [−0.5, +2.5]"
+    assert interval({"mean": 0.01, "low": 0.0, "high": 0.025}) == "+1.0 [0.0, +2.5]"
+
+
+def test_a_difference_of_few_pairs_has_no_interval() -> None:
+    assert interval({"mean": -0.01, "low": None, "high": None}) == "−1.0"
 
 
 def test_what_is_not_there_is_a_dash() -> None:
@@ -74,11 +83,47 @@ def test_lists_in_prose() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "clear"), [(0.1, 0.2, True), (-0.2, -0.1, True), (-0.1, 0.2, False), (0.0, 0.2, False)]
+    ("low", "high", "above", "below"),
+    [
+        (0.1, 0.2, True, False),
+        (-0.2, -0.1, False, True),
+        (-0.1, 0.2, False, False),
+        (0.0, 0.2, False, False),
+        (-0.2, 0.0, False, False),
+        (None, None, False, False),
+    ],
+    ids=["above", "below", "on both sides", "zero at its low end", "zero at its high end", "of few pairs"],
 )
-def test_a_difference_is_clear_when_its_interval_leaves_zero_out(low: float, high: float, clear: bool) -> None:
-    assert is_clear({"mean": 0.0, "low": low, "high": high}) is clear
+def test_a_difference_is_told_when_its_interval_leaves_zero_out(
+    low: float | None, high: float | None, above: bool, below: bool
+) -> None:
+    difference = {"mean": 0.1, "low": low, "high": high}
+    assert (is_above(difference), is_below(difference)) == (above, below)
 
 
-def test_no_difference_is_not_clear() -> None:
-    assert is_clear(None) is False
+def test_no_difference_is_neither_above_nor_below() -> None:
+    assert (is_above(None), is_below(None)) == (False, False)
+
+
+def test_an_interval_is_there_where_there_are_pairs_enough() -> None:
+    found = [{"mean": 0.1, "low": 0.0, "high": 0.2}, {"mean": 0.1, "low": None, "high": None}, None]
+    assert [has_interval(difference) for difference in found] == [True, False, False]
+
+
+def test_a_title_has_the_name_of_its_preset_in_it() -> None:
+    assert [preset_of(title) for title in ("ConfGCN `paper`", "ConfGCN `released`, uniform influence", "GAT")] == [
+        "paper",
+        "released",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lows", "finding"),
+    [((0.1, 0.2), True), ((0.1, -0.1), False), ((0.1, None), None), ((-0.1, None), False), ((None, None), None)],
+)
+def test_one_that_is_not_so_decides_though_others_cannot_be_told(
+    lows: tuple[float | None, ...], finding: bool | None
+) -> None:
+    differences = [{"mean": 0.0, "low": low, "high": None if low is None else 0.3} for low in lows]
+    assert all_so(differences, is_above) is finding

@@ -46,14 +46,15 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     Every seed that was looked at is kept under its hash, in the same file.
     """
     file = results.file("figure1")
-    looks: dict[str, Look] = read_json(file).get("looks", {}) if file.is_file() else {}
+    before = read_json(file) if file.is_file() else {}
+    looks: dict[str, Look] = before.get("looks", {})
     both = scope.wanted([GCN]) and scope.wanted(PRESETS)  # there is nothing to compare without
     asked = [(dataset, seed) for dataset in scope.datasets_or(DATASETS) for seed in range(scope.seeds) if both]
     keys = {(dataset, seed): look_key(scope, dataset, seed) for dataset, seed in asked}
     for (dataset, seed), key in keys.items():
         if key not in looks:
             looks[key] = _look(scope, dataset, seed)
-            write_atomic(file, to_json({"looks": looks, "datasets": {}}))
+            write_atomic(file, to_json({"looks": looks, "datasets": before.get("datasets", {})}))
     datasets = {dataset: [looks[key] for (name, _), key in keys.items() if name == dataset] for dataset, _ in asked}
     return {"looks": looks, "datasets": {name: _together(found) for name, found in datasets.items()}}
 

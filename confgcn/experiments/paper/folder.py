@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import CorruptFileError, UsageError
 from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
 from confgcn.experiments.paper.results import FILES
 from confgcn.reporting.page import page
@@ -51,7 +51,14 @@ def render(folder: Path, what: tuple[str, ...]) -> list[Path]:
     """
     report = read_report(folder)
     names = [name for name in artefacts_named(what) if name in PARTS and name in report]
-    files = _written(folder, {PAGE: page(report).encode()}.items())
+    try:
+        whole = page(report)
+    except (KeyError, TypeError, ValueError) as error:
+        message = (
+            f"{folder}: holds numbers of another version ({error!r}); name its tables and figures to make them again"
+        )
+        raise CorruptFileError(message) from None
+    files = _written(folder, {PAGE: whole.encode()}.items())
     for draw in (texts_of, pictures_of):
         for name in names:
             files += _written(folder, draw(name, report[name]).items())

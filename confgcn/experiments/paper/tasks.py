@@ -66,6 +66,8 @@ def _measured_anew_if_damaged(task: Task) -> Measurements:
     try:
         return _measured(task)
     except CorruptFileError:
+        if not task.run_directory.is_dir():
+            raise
         shutil.rmtree(task.run_directory)
         return _measured(task)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -95,7 +94,7 @@ class _Worker:
                 "its process was asked to stop by somebody else, and saved its state", ResourceError.exit_code
             )
         if code < 0:
-            return Failure(f"its process was ended by {signal.Signals(-code).name}", ResourceError.exit_code)
+            return Failure(f"its process was ended by signal {-code}", ResourceError.exit_code)
         return Failure(f"its process ended with code {code}", 1)
 
     def ask_to_stop(self) -> None:

@@ -1,101 +1,175 @@
-"""Which nodes Figure 1 counts and which it shows, on seven nodes with predictions made by hand."""
+"""Which node Figure 1 shows, and that every seed is looked at once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
-from torch.nn import functional
 
-from confgcn.exceptions import DataError
 from confgcn.experiments.paper import figure1
-from confgcn.experiments.paper.figure1 import Case, Counts
+from confgcn.experiments.paper.case import Case
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED
 from confgcn.graph import Graph
-from confgcn.method import Prediction
 from confgcn.training.files import read_json, to_json, write_atomic
 
-LABELS = [0, 0, 1, 1, 0, 1, 0]
+VISIBLY_BY_INFLUENCE, GAINED, ANY = range(3)
 
 
 @pytest.fixture
-def graph() -> Graph:
-    """A path 0 - 1 - ... - 6 with 1 - 3 and 1 - 4; nodes 1 to 5 are tested."""
-    edges = [(node, node + 1) for node in range(6)] + [(1, 3), (1, 4)]
-    return Graph.build(edges, np.eye(7), LABELS, train=[0, 6], test=[1, 2, 3, 4, 5])
+def even(case: Case) -> Case:
+    """The same with influences that nobody could tell apart."""
+    influence = torch.ones(case.graph.adjacency.num_entries)
+    return replace(case, confgcn=replace(case.confgcn, influence=influence))
 
 
-def says(wrong: set[int], **quantities: Tensor) -> Prediction:
-    """The true label of every node but these."""
-    labels = [1 - label if node in wrong else label for node, label in enumerate(LABELS)]
-    return Prediction(functional.one_hot(torch.tensor(labels)).float(), **quantities)
+def candidate(case: Case) -> tuple[int, str]:
+    found = figure1._candidate(case)
+    assert found is not None
+    assert (found["preset"], found["seed"]) == (case.title, case.seed)
+    return found["preference"], found["node"]["name"]
 
 
-@pytest.fixture
-def case(graph: Graph) -> Case:
-    """ConfGCN puts 1, 2 and 3 right; without influences it loses 1 and 2 and wins 5. Those on 1 are uneven."""
-    influence = torch.ones(graph.adjacency.num_entries)
-    influence[graph.adjacency.rows == 1] = torch.tensor([1.0, 1.0, 1.0, 1.0, 1.5])
-    influence[graph.adjacency.rows == 2] = torch.tensor([1.0, 1.01, 1.0])
-    shape = graph.num_nodes, graph.num_classes
-    confgcn = says({0, 5}, influence=influence, mu=torch.ones(shape), precision=torch.ones(shape))
-    return Case("ConfGCN", 3, graph, gcn=says({0, 1, 2, 3}), confgcn=confgcn, uniform=says({0, 1, 2}))
+def test_shown_is_what_influence_visibly_put_right(case: Case) -> None:
+    assert candidate(case) == (VISIBLY_BY_INFLUENCE, "1")
 
 
-def nodes(mask: Tensor) -> list[int]:
-    return mask.nonzero().flatten().tolist()
-
-
-def test_only_test_nodes_count_as_right(case: Case) -> None:
-    assert nodes(case.right(case.gcn)) == [4, 5]
-    assert nodes(case.right(case.confgcn)) == [1, 2, 3, 4]
-
-
-def test_gained_is_wrong_in_gcn_and_right_in_confgcn(case: Case) -> None:
-    assert nodes(case.gained()) == [1, 2, 3]
-
-
-def test_gained_by_influence_is_lost_without_it(case: Case) -> None:
-    assert nodes(case.gained_by_influence()) == [1, 2]
-
-
-def test_a_near_tie_is_not_visible(case: Case) -> None:
-    assert nodes(case.visibly_gained_by_influence()) == [1]
-
-
-def test_counts(case: Case) -> None:
-    assert case.counts() == Counts("ConfGCN", 3, 3, 2, 1)
-
-
-def test_any_node_is_every_node(case: Case) -> None:
-    assert nodes(case.any_node()) == list(range(7))
-
-
-def test_shown_is_what_influence_put_right_before_what_was_put_right_otherwise(case: Case) -> None:
-    assert figure1._choose([case])[0] == 1
-    even = replace(case.confgcn, influence=torch.ones(case.graph.adjacency.num_entries))
-    node, chosen = figure1._choose([replace(case, seed=8, confgcn=even), replace(case, seed=9, confgcn=even)])
-    assert (node, chosen.seed) == (1, 8)  # of 1 and 3, the one around which half the labels differ
-
-
-def test_a_run_that_shows_more_comes_before_an_earlier_one(case: Case) -> None:
-    even = replace(case.confgcn, influence=torch.ones(case.graph.adjacency.num_entries))
-    assert figure1._choose([replace(case, seed=0, confgcn=even), replace(case, seed=1)])[1].seed == 1
+def test_else_what_was_put_right_otherwise_in_the_most_mixed_neighbourhood(even: Case) -> None:
+    assert candidate(even) == (GAINED, "1")  # of 1 and 3, the one around which half the labels differ
+    only_three = replace(even, confgcn=replace(even.confgcn, logits=even.gcn.logits.clone()))
+    only_three.confgcn.logits[3] = even.confgcn.logits[3]
+    assert candidate(only_three) == (GAINED, "3")
 
 
 def test_where_nothing_is_gained_any_node_that_can_be_drawn_will_do(case: Case) -> None:
-    node, _ = figure1._choose([replace(case, gcn=case.confgcn)])
-    assert int(case.graph.degrees[node]) in figure1.DRAWABLE
+    preference, name = candidate(replace(case, gcn=case.confgcn))
+    assert preference == ANY
+    assert int(case.graph.degrees[int(name)]) in figure1.DRAWABLE
 
 
-def test_without_a_case_there_is_nothing_to_show() -> None:
-    with pytest.raises(DataError, match="every run diverged"):
-        figure1._choose([])
+def test_where_no_node_can_be_drawn_none_is_shown(case: Case) -> None:
+    path = Graph.build([(node, node + 1) for node in range(6)], np.eye(7), case.graph.labels, test=[1, 2, 3, 4, 5])
+    confgcn = replace(case.confgcn, influence=torch.ones(path.adjacency.num_entries))
+    assert figure1._candidate(replace(case, graph=path, confgcn=confgcn)) is None
+
+
+def looked(preferences: list[int], seed: int = 0) -> dict[str, Any]:
+    return {"counts": [{"seed": seed}], "candidates": [{"preference": p, "seed": seed} for p in preferences]}
+
+
+@pytest.mark.parametrize(
+    ("looks", "shown"),
+    [
+        ([looked([GAINED, VISIBLY_BY_INFLUENCE]), looked([VISIBLY_BY_INFLUENCE], seed=1)], (VISIBLY_BY_INFLUENCE, 0)),
+        ([looked([GAINED]), looked([ANY, VISIBLY_BY_INFLUENCE], seed=1)], (VISIBLY_BY_INFLUENCE, 1)),
+        ([looked([]), looked([GAINED], seed=1), looked([GAINED], seed=2)], (GAINED, 1)),
+    ],
+    ids=["the first of the best", "a later one that is better", "the first that has any"],
+)
+def test_of_all_seeds_the_first_that_shows_most_is_shown(looks: list[dict[str, Any]], shown: tuple[int, int]) -> None:
+    found = figure1._together(looks)
+    assert (found["shown"]["preference"], found["shown"]["seed"]) == shown
+    assert found["counts"] == [{"seed": seed} for seed in range(len(looks))]
+
+
+def test_without_a_candidate_there_are_counts_alone() -> None:
+    assert figure1._together([looked([]), looked([], seed=1)]) == {
+        "counts": [{"seed": 0}, {"seed": 1}],
+        "shown": None,
+    }
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Nothing is trained; the data sets and seeds that were looked at."""
+    seen: list[tuple[str, int]] = []
+
+    def look(scope: Scope, dataset: str, seed: int) -> dict[str, Any]:
+        seen.append((dataset, seed))
+        return looked([GAINED], seed)
+
+    monkeypatch.setattr(figure1, "_look", look)
+    return seen
+
+
+def keep_numbers(results: Results, scope: Scope) -> dict[str, Any]:
+    """What is found, and kept as a reproduction keeps it."""
+    found = figure1.numbers(scope, results)
+    write_atomic(results.file("figure1"), to_json(found))
+    return found
+
+
+def seeds_of(found: dict[str, Any]) -> list[int]:
+    return [counts["seed"] for counts in found["datasets"]["demo"]["counts"]]
+
+
+def test_a_seed_that_was_looked_at_is_not_trained_again(results: Results, looks: list[tuple[str, int]]) -> None:
+    first = keep_numbers(results, Scope(seeds=2))
+    assert looks == [("demo", 0), ("demo", 1)]
+    assert keep_numbers(results, Scope(seeds=2)) == first
+    assert len(looks) == 2
+    more = keep_numbers(results, Scope(seeds=3))
+    assert looks[2:] == [("demo", 2)]
+    assert seeds_of(more) == [0, 1, 2]
+    assert more["looks"].items() >= first["looks"].items()
+
+
+def test_fewer_seeds_show_fewer_and_lose_none(results: Results, looks: list[tuple[str, int]]) -> None:
+    keep_numbers(results, Scope(seeds=3))
+    fewer = keep_numbers(results, Scope(seeds=1))
+    assert (seeds_of(fewer), len(fewer["looks"])) == ([0], 3)
+    assert len(looks) == 3
+
+
+def test_what_was_looked_at_before_a_crash_is_kept(
+    results: Results, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look: Callable[..., dict[str, Any]] = figure1._look
+
+    def crash(scope: Scope, dataset: str, seed: int) -> dict[str, Any]:
+        if seed == 1:
+            raise KeyboardInterrupt
+        return look(scope, dataset, seed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(figure1, "_look", crash)
+        with pytest.raises(KeyboardInterrupt):
+            figure1.numbers(Scope(seeds=2), results)
+    assert len(read_json(results.file("figure1"))["looks"]) == 1
+    assert seeds_of(figure1.numbers(Scope(seeds=2), results)) == [0, 1]
+    assert looks == [("demo", 0), ("demo", 1)]
+
+
+@pytest.mark.parametrize("name", ["GCN", "PRESETS"])
+def test_other_settings_are_looked_at_again(
+    results: Results, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    keep_numbers(results, Scope(seeds=1))
+    other = {"GCN": GCN.changed("x", epochs=3), "PRESETS": (RELEASED, PAPER.changed("x", epochs=3))}
+    monkeypatch.setattr(figure1, name, other[name])
+    found = keep_numbers(results, Scope(seeds=1))
+    assert looks == [("demo", 0)] * 2
+    assert len(found["looks"]) == 2
+    assert seeds_of(found) == [0]
+
+
+@pytest.mark.usefixtures("looks")
+def test_numbers_of_an_earlier_version_are_made_again(results: Results) -> None:
+    write_atomic(results.file("figure1"), to_json({"datasets": {"demo": {"counts": []}}}))
+    assert seeds_of(figure1.numbers(Scope(seeds=1), results)) == [0]
+
+
+@pytest.mark.parametrize("methods", [("feat", "gcn"), ("confgcn",)])
+def test_there_is_nothing_to_compare_without_both_methods(
+    results: Results, looks: list[tuple[str, int]], methods: tuple[str, ...]
+) -> None:
+    assert figure1.numbers(Scope(methods=methods), results) == {"looks": {}, "datasets": {}}
+    assert looks == []
 
 
 @pytest.fixture
@@ -107,23 +181,18 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_models_are_looked_at_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    scope = Scope(seeds=2)
-    found = figure1.numbers(scope, results)
-    assert found["datasets"].keys() == {"demo"}
-    demo = found["datasets"]["demo"]
+def test_models_are_trained_and_counted_and_one_that_diverges_is_left_out(results: Results) -> None:
+    demo = figure1.numbers(Scope(seeds=2), results)["datasets"]["demo"]
     assert [(count["preset"], count["seed"]) for count in demo["counts"]] == [("quick", 0), ("quick", 1)]
-    assert sum(neighbour["is_node"] for neighbour in demo["node"]["neighbours"]) == 1
-    assert len(demo["node"]["neighbours"]) - 1 in figure1.DRAWABLE
-    write_atomic(results.file("figure1"), to_json(found))
-    monkeypatch.setattr(figure1, "_look", lambda *_: {"looked": True})
-    assert figure1.numbers(scope, results) == read_json(results.file("figure1"))
-    again = figure1.numbers(Scope(seeds=1), results)["datasets"]["demo"]
-    assert again["looked"]
+    assert len({tuple(count.values())[2:] for count in demo["counts"]}) == 2  # two seeds, two models
+    neighbours = demo["shown"]["node"]["neighbours"]
+    assert sum(neighbour["is_node"] for neighbour in neighbours) == 1
+    assert len(neighbours) - 1 in figure1.DRAWABLE
 
 
-def test_there_is_nothing_to_compare_without_both_methods(results: Results) -> None:
-    assert figure1.numbers(Scope(methods=("feat", "gcn")), results) == {"datasets": {}}
+def test_without_gcn_no_case_is_made(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure1, "_trained", lambda *_: None)
+    assert figure1._cases(case.graph, 0) == []
 
 
 def test_nothing_is_run_for_it() -> None:

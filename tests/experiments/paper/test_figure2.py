@@ -29,6 +29,25 @@ def test_a_line_has_four_means_by_either_quantity(results: Results, keep: Callab
     assert [cell["std"] for cell in line["degree"]] == pytest.approx([0.0] * 4)
 
 
+def test_what_confgcn_has_more_is_paired_by_seed_in_every_quarter(results: Results, keep: Callable[..., None]) -> None:
+    own = {"accuracy_by_entropy": (0.9, 0.8, 0.7, 0.6), "accuracy_by_degree": (0.9, 0.9, 0.9, 0.8)}
+    theirs = {"accuracy_by_entropy": (0.9, 0.7, 0.8, 0.3), "accuracy_by_degree": (0.8, 0.8, 0.8, 0.9)}
+    keep("demo", RELEASED, *[0.5] * 6, **own)
+    keep("demo", GCN, 0.5, None, *[0.5] * 4, **theirs)
+    lines = {line["title"]: line for line in numbers(Scope(datasets=("demo",)), results)["datasets"]["demo"]}
+    more = lines[GCN.title]["confgcn_less_this"]
+    assert [cell["mean"] for cell in more["entropy"]] == pytest.approx([0.0, 0.1, -0.1, 0.3])
+    assert [cell["low"] for cell in more["degree"]] == pytest.approx([0.1, 0.1, 0.1, -0.1])
+    assert {cell["pairs"] for cells in more.values() for cell in cells} == {5}
+    assert [cell["mean"] for cell in lines[RELEASED.title]["confgcn_less_this"]["entropy"]] == [0.0] * 4
+
+
+def test_without_confgcn_there_is_nothing_to_compare(results: Results, keep: Callable[..., None]) -> None:
+    keep("demo", GCN, 0.5, accuracy_by_entropy=(1.0,) * 4, accuracy_by_degree=(1.0,) * 4)
+    (line,) = numbers(Scope(datasets=("demo",)), results)["datasets"]["demo"]
+    assert line["confgcn_less_this"] == {"entropy": [None] * 4, "degree": [None] * 4}
+
+
 def test_lines_come_in_the_order_of_the_legend(results: Results, keep: Callable[..., None]) -> None:
     quarters = {"accuracy_by_entropy": (1.0,) * 4, "accuracy_by_degree": (1.0,) * 4}
     keep("demo", RELEASED, 0.5, **quarters)

@@ -6,14 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from confgcn.data.demo import load_demo
-from confgcn.experiments.paper.measurements import NAMES, Measurements, measure, with_uniform_influence
+from confgcn.experiments.paper.measurements import NAMES, Measurements, measure
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.experiments.saved_run import load_run
-from confgcn.graph import Graph
-from confgcn.method import Shape
 from confgcn.model.network import ConfGCN
 
 
@@ -74,20 +71,3 @@ def test_a_method_without_confidences_has_none(tmp_path: Path) -> None:
         "auroc_influence",
         "influence_by_precision",
     }
-
-
-def test_the_control_shares_the_weights_and_leaves_the_method_as_it_was(six_nodes: Graph) -> None:
-    method = ConfGCN(Shape.of(six_nodes), hidden_dim=4)
-    torch.nn.init.normal_(next(method.label_distribution.parameters()))
-    before = method.predict(six_nodes)
-    control = with_uniform_influence(method)
-    assert (method.influence, control.influence) == ("distance", "uniform")
-    for own, shared in zip(method.parameters(), control.parameters(), strict=True):
-        assert shared is own
-    uniform = control.predict(six_nodes)
-    assert uniform.influence is not None
-    assert uniform.influence.tolist() == [1.0] * six_nodes.adjacency.num_entries
-    after = method.predict(six_nodes)
-    assert torch.equal(after.logits, before.logits)
-    assert torch.equal(after.influence, before.influence)
-    assert not torch.allclose(uniform.logits, before.logits)

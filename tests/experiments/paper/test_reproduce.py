@@ -7,18 +7,21 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
+from confgcn.experiments.paper import jobs, table2
 from confgcn.experiments.paper import reproduce as reproduction
-from confgcn.experiments.paper import table2
-from confgcn.experiments.paper.jobs import Job, Variant
+from confgcn.experiments.paper.folder import read_report, render
+from confgcn.experiments.paper.jobs import Job, Variant, graph_key
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.reproduce import ReproductionRequest, Watcher, read_report, render, reproduce
+from confgcn.experiments.paper.reproduce import ReproductionRequest, Watcher, reproduce
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.tasks import Failure, Outcome, Task
+from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome, Task
+from confgcn.graph import Graph
 from confgcn.training.files import read_json
 from confgcn.training.run_directory import held
 
@@ -26,6 +29,7 @@ FEAT = Variant("Feat", "feat").changed("Feat", epochs=3)
 LP = Variant("LP", "label_propagation")
 SAME_AS_LP = Variant("LP again", "label_propagation", "reference")
 DIVERGES = Variant("Kipf-GCN", "gcn").changed("Kipf-GCN", learning_rate=1e6, num_layers=8)
+NOWHERE = Path("/nowhere")
 RUNS = 6  # of three different variants with two seeds
 
 
@@ -36,6 +40,10 @@ class Listener(Watcher):
     stop_after: int = 0
     plan: tuple[int, int] | None = None
     heard: list[tuple[Job, Outcome]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def on_notice(self, text: str) -> None:
+        self.notices.append(text)
 
     def on_plan(self, total: int, finished: int) -> None:
         self.plan = total, finished
@@ -54,6 +62,14 @@ def small_table() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
+    """The tasks that would have been done."""
+    asked: list[Task] = []
+    monkeypatch.setattr(reproduction, "perform_all", lambda tasks, **_: asked.extend(tasks) or ())
+    return asked
+
+
 def request(out: Path) -> ReproductionRequest:
     return ReproductionRequest(("table2",), Scope(seeds=2, datasets=("demo",)), processes=1, out=out)
 
@@ -66,10 +82,10 @@ class Story:
     stopped: Listener
     rows_when_stopped: list[str]
     failed: Listener
-    failures: dict[Job, Failure]
+    failures: dict[str, Failure]
     rows_when_failed: list[str]
     finished: Listener
-    failures_at_last: dict[Job, Failure]
+    failures_at_last: dict[str, Failure]
 
 
 def rows(out: Path) -> list[str]:
@@ -116,9 +132,9 @@ def test_a_stop_keeps_what_is_finished_and_the_next_call_goes_on(story: Story) -
 
 
 def test_a_failure_is_named_stops_nothing_and_is_tried_again(story: Story) -> None:
-    (job, failure), *others = story.failures.items()
-    assert others == []
-    assert (job.key(None), failure.exit_code) == (Job("demo", LP, 0).key(None), 7)
+    ((name, failure),) = story.failures.items()
+    job = Job("demo", LP, 0)
+    assert (name, failure.exit_code) == (str(job), 7)
     assert "in use by process" in failure.reason
     assert len(story.failed.heard) == RUNS - 1
     assert len(story.rows_when_failed) == RUNS
@@ -131,7 +147,7 @@ def test_a_run_that_diverged_is_kept_as_such_and_not_repeated(story: Story) -> N
     diverged = [record for record in Results(story.out).records.values() if record.method == "gcn"]
     assert [(record.outcome, record.measured) for record in diverged] == [("diverged", Measurements())] * 2
     told = [outcome for job, outcome in story.failed.heard if job.variant == DIVERGES]
-    assert told == [None, None]
+    assert told == [Diverged(), Diverged()]
     cell = read_json(story.out / "table2.json")["rows"][3]["cells"]["demo"]["accuracy"]
     assert cell == {"mean": None, "std": None, "runs": 2, "diverged": 2}
 
@@ -177,7 +193,7 @@ def test_rendering_alone_runs_nothing(story: Story) -> None:
 
 
 def test_the_page_and_the_tables_are_written(story: Story) -> None:
-    files = render(request(story.out))
+    files = render(story.out, ("table2",))
     assert [file.name for file in files] == ["results.md", "table2.md", "table2.tex"]
     assert all(file.parent == story.out and file.stat().st_size for file in files)
     assert "| Kipf-GCN | diverged |" in (story.out / "table2.md").read_text()
@@ -185,7 +201,7 @@ def test_the_page_and_the_tables_are_written(story: Story) -> None:
 
 
 def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
-    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    story: Story, tmp_path: Path, nothing_is_run: list[Task]
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
@@ -193,10 +209,8 @@ def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
     (out / "results.csv").write_bytes(whole[:-20])
     (out / "settings.json").write_bytes((story.out / "settings.json").read_bytes())
     listener = Listener()
-    asked: list[Task] = []
-    monkeypatch.setattr(reproduction, "perform_all", lambda tasks, **_: asked.extend(tasks) or ())
     reproduce(request(out), listener)
-    assert (listener.plan, len(asked)) == ((RUNS, RUNS - 1), 1)
+    assert (listener.plan, len(nothing_is_run)) == ((RUNS, RUNS - 1), 1)
     assert whole.startswith((out / "results.csv").read_bytes())
     assert len(rows(out)) == RUNS
 
@@ -237,16 +251,6 @@ def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_pa
     assert list((out / "runs").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["figure1.json", "about.json", "settings.json", "table2.json.tmp"])
-def test_a_folder_that_holds_any_of_our_files_is_ours(story: Story, tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("{}")
-    listener = Listener(stop_after=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reproduction, "perform_all", lambda *_, **__: ())
-        reproduce(request(tmp_path), listener)
-    assert listener.plan == (RUNS, 0)
-
-
 def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_path: Path) -> None:
     missing = ReproductionRequest(("table2",), Scope(), out=tmp_path / "none", render_only=True)
     with pytest.raises(UsageError, match=r"holds no results\.csv"):
@@ -261,6 +265,59 @@ def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
     reproduce(counts, Listener())
     before = (tmp_path / "table1.json").read_bytes()
     reproduce(replace(counts, render_only=True), Listener())
-    assert [file.name for file in render(counts)] == ["results.md", "table1.md", "table1.tex"]
+    assert [file.name for file in render(tmp_path, ("table1",))] == ["results.md", "table1.md", "table1.tex"]
     assert (tmp_path / "table1.json").read_bytes() == before
     assert "No runs." in (tmp_path / "results.md").read_text()
+
+
+def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
+    tmp_path: Path, nothing_is_run: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    load_graph = jobs.load_graph
+
+    def load(name: str, **options: Any) -> Graph:
+        loaded.append(name)
+        return load_graph(name, **options)
+
+    monkeypatch.setattr(jobs, "load_graph", load)
+    graph_key.cache_clear()
+    listener = Listener()
+    scope = Scope(seeds=2, datasets=("cora", "demo"), data_dir=NOWHERE)
+    failures = reproduce(replace(request(tmp_path), scope=scope), listener)
+    ((name, failure),) = failures.items()
+    assert (name, failure.exit_code) == ("cora", 4)
+    assert str(NOWHERE) in failure.reason
+    assert loaded == ["cora", "demo"]
+    assert listener.plan == (RUNS, 0)
+    assert {task.job.dataset for task in nothing_is_run} == {"demo"}
+    assert read_json(tmp_path / "table2.json")["datasets"] == ["cora", "demo"]
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: Path) -> None:
+    scope = Scope(seeds=1, datasets=("cora",), data_dir=NOWHERE)
+    failures = reproduce(ReproductionRequest(("table1", "figure1", "presets"), scope, out=tmp_path), Listener())
+    assert [(name, failure.exit_code) for name, failure in failures.items()] == [
+        ("cora", 4),
+        ("table1", 4),
+        ("figure1", 4),
+    ]
+    assert not (tmp_path / "table1.json").exists()
+    assert read_report(tmp_path).keys() == {"presets", "about"}
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_what_takes_its_time_without_a_run_is_announced(tmp_path: Path) -> None:
+    listener = Listener()
+    reproduce(ReproductionRequest(("table1", "table2"), Scope(seeds=1, datasets=("demo",)), out=tmp_path), listener)
+    assert listener.notices == ["looking at what table1 shows"]
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_who_takes_over_from_a_process_that_was_killed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").write_text("4711")
+    listener = Listener()
+    reproduce(request(tmp_path), listener)
+    (notice,) = listener.notices
+    assert "took over from process 4711" in notice

@@ -10,10 +10,13 @@ import pytest
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.results import Results, RunRecord
 from confgcn.experiments.paper.summaries import (
+    FEWEST_PAIRS,
     accuracy_cell,
     bootstrap_interval,
     mean_of,
+    paired,
     paired_difference,
+    paired_quarters,
     quarter_cells,
     records,
 )
@@ -52,15 +55,35 @@ def test_where_all_diverged_there_is_no_mean(runs: Callable[..., Runs]) -> None:
 
 
 def test_a_difference_is_over_the_seeds_that_both_have(runs: Callable[..., Runs]) -> None:
-    mine = runs({0: 0.8, 1: 0.6, 2: None, 3: 0.9, 9: 0.1})
-    others = runs({0: 0.7, 1: 0.7, 2: 0.5, 3: 0.6, 8: 0.9})
+    mine = runs({0: 0.8, 1: 0.6, 2: None, 3: 0.9, 4: 0.5, 5: 0.7, 9: 0.1})
+    others = runs({5: 0.6, 0: 0.7, 1: 0.7, 2: 0.5, 3: 0.6, 4: 0.5, 8: 0.9})
     difference = paired_difference(mine, others)
     assert difference is not None
-    assert (difference["mean"], difference["pairs"]) == (pytest.approx((0.1 - 0.1 + 0.3) / 3), 3)
-    assert difference["low"] <= difference["mean"] <= difference["high"]
+    assert (difference["mean"], difference["pairs"]) == (pytest.approx((0.1 - 0.1 + 0.3 + 0.0 + 0.1) / 5), 5)
+    assert difference["low"] < difference["mean"] < difference["high"]
     reverse = paired_difference(others, mine)
     assert reverse is not None
     assert reverse["mean"] == pytest.approx(-difference["mean"])
+
+
+@pytest.mark.parametrize(("pairs", "is_told"), [(1, False), (FEWEST_PAIRS - 1, False), (FEWEST_PAIRS, True)])
+def test_of_few_pairs_nothing_is_said_about_how_steady_they_are(pairs: int, is_told: bool) -> None:
+    found = paired(dict.fromkeys(range(pairs), 0.75), dict.fromkeys(range(pairs + 3), 0.5))
+    bound = 0.25 if is_told else None
+    assert found == {"mean": 0.25, "low": bound, "high": bound, "pairs": pairs}
+
+
+def test_quarters_are_compared_one_by_one(record: MakeRecord) -> None:
+    mine = {0: (0.5, 0.5, 0.5, 0.9), 1: None, 2: (0.5, 0.7, 0.5, 0.5), 3: (1.0, 1.0, 1.0, 1.0)}
+    theirs = {0: (0.4, 0.5, 0.6, 0.5), 1: (0.0, 0.0, 0.0, 0.0), 2: (0.2, 0.5, 0.6, 0.5)}
+    sides = [
+        {seed: record(Job("demo", GCN, seed), test_accuracy=0.5, accuracy_by_degree=q) for seed, q in side.items()}
+        for side in (mine, theirs)
+    ]
+    found = paired_quarters(*sides, "accuracy_by_degree")
+    assert [cell and cell["mean"] for cell in found] == pytest.approx([0.2, 0.1, -0.1, 0.2])
+    assert [cell and cell["pairs"] for cell in found] == [2] * 4
+    assert paired_quarters(*sides, "accuracy_by_entropy") == [None] * 4
 
 
 def test_without_a_common_seed_there_is_no_difference(runs: Callable[..., Runs]) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from confgcn.exceptions import StoppedError
+from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.experiments.paper import tasks
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.tasks import Failure, Task, perform
+from confgcn.experiments.paper.tasks import Diverged, Failure, Task, perform
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.run_directory import held
 
@@ -29,16 +31,7 @@ def task_of(folder: Path, variant: Variant, dataset: str = "demo", data_dir: Pat
     return Task(Job(dataset, variant, 0), "key", folder / "runs", data_dir)
 
 
-def test_a_job_is_trained_and_measured(task: Task) -> None:
-    outcome = perform(task)
-    assert isinstance(outcome, Measurements)
-    assert outcome.epochs == 3
-    assert 0 < outcome.processor_seconds < 60
-    assert task.run_directory == task.folder / "key-default"
-    assert (task.run_directory / "metrics.json").is_file()
-
-
-def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def stop_after_one_epoch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     run_epoch = TrainingLoop.run_epoch
 
     def interrupted(loop: TrainingLoop) -> None:
@@ -49,6 +42,19 @@ def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypa
         patch.setattr(TrainingLoop, "run_epoch", interrupted)
         with pytest.raises(StoppedError):
             perform(task)
+
+
+def test_a_job_is_trained_and_measured(task: Task) -> None:
+    outcome = perform(task)
+    assert isinstance(outcome, Measurements)
+    assert outcome.epochs == 3
+    assert 0 < outcome.processor_seconds < 60
+    assert task.run_directory == task.folder / "key-default"
+    assert (task.run_directory / "metrics.json").is_file()
+
+
+def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after_one_epoch(task, monkeypatch)
     assert list((task.run_directory / "checkpoints").glob("epoch-0000001.*"))
     outcome = perform(task)
     assert isinstance(outcome, Measurements)
@@ -56,7 +62,51 @@ def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypa
 
 
 def test_divergence_is_an_outcome_and_not_a_failure(tmp_path: Path) -> None:
-    assert perform(task_of(tmp_path, DIVERGES)) is None
+    assert perform(task_of(tmp_path, DIVERGES)) == Diverged()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("config.json", lambda content: content[: len(content) // 2]),
+        ("metrics.json", lambda _: b"{}"),
+        ("model.safetensors", lambda content: content[:-1]),
+        ("model.json", lambda content: content.replace(b"feat", b"taef")),
+    ],
+    ids=["settings", "metrics", "weights", "what the weights are of"],
+)
+def test_a_damaged_run_is_begun_again(task: Task, name: str, damage: Callable[[bytes], bytes]) -> None:
+    first = perform(task)
+    assert isinstance(first, Measurements)
+    damaged = task.run_directory / name
+    damaged.write_bytes(damage(damaged.read_bytes()))
+    (task.run_directory / "left").touch()
+    again = perform(task)
+    assert isinstance(again, Measurements)
+    assert again.processor_seconds is not None  # it is a whole run
+    assert replace(again, processor_seconds=None) == replace(first, processor_seconds=None)
+    assert not (task.run_directory / "left").exists()
+
+
+def test_a_run_of_whose_checkpoints_none_is_whole_is_begun_again(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after_one_epoch(task, monkeypatch)
+    for checkpoint in (task.run_directory / "checkpoints").iterdir():
+        checkpoint.write_bytes(b"")
+    outcome = perform(task)
+    assert isinstance(outcome, Measurements)
+    assert (outcome.epochs, outcome.processor_seconds is None) == (3, False)
+
+
+def test_a_run_that_is_damaged_every_time_is_begun_again_once(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def measure(*arguments: Any) -> Measurements:
+        asked.append(arguments)
+        raise CorruptFileError("model.json: corrupt")
+
+    monkeypatch.setattr(tasks, "measure", measure)
+    assert perform(task) == Failure("model.json: corrupt", 3)
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(

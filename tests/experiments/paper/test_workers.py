@@ -9,7 +9,12 @@ import time
 from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
+from typing import Any
 
+import pytest
+import torch
+
+from confgcn.experiments.paper import workers
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.experiments.paper.tasks import Failure, Outcome, Task, perform
@@ -51,8 +56,7 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
     killer.join()
     assert isinstance(failed, Failure)
     assert "did you mean 'tuned'" in failed.reason
-    assert isinstance(killed, Failure)
-    assert str(-signal.SIGKILL) in killed.reason
+    assert killed == Failure("its process was ended by signal 9", 4)
     assert isinstance(done, Measurements)
     assert active_children() == []
 
@@ -62,9 +66,63 @@ def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_pa
     ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM))
     (ended,) = outcomes(tasks).values()
     ender.join()
-    assert isinstance(ended, Failure)
-    assert "somebody else" in ended.reason
+    assert ended == Failure("its process was asked to stop by somebody else, and saved its state", 4)
     assert list((tasks[0].run_directory / "checkpoints").glob("epoch-*.json"))
+
+
+class Deadly:
+    """In place of a task: the process that unpacks it ends with code three."""
+
+    def __reduce__(self) -> tuple[Callable[[int], Any], tuple[int]]:
+        return os._exit, (3,)
+
+
+def test_a_process_that_ends_by_itself_is_told_by_its_code() -> None:
+    task: Any = Deadly()
+    assert list(perform_all([task], processes=1, stop=StopRequest())) == [
+        (task, Failure("its process ended with code 3", 1))
+    ]
+
+
+def test_a_process_that_does_not_leave_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "SECONDS_TO_LEAVE", 0.1)
+    worker = workers._Worker()
+    assert worker.process.pid is not None
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    try:
+        worker.dismiss()
+        assert worker.process.exitcode == -signal.SIGKILL
+    finally:
+        worker.process.kill()
+
+
+class Errands:
+    """The pipe of a process that is given one task."""
+
+    def __init__(self) -> None:
+        self.tasks, self.answers = ["task"], []
+
+    def recv(self) -> str:
+        if not self.tasks:
+            raise EOFError
+        return self.tasks.pop()
+
+    def send(self, answer: Any) -> None:
+        self.answers.append(answer)
+
+
+def test_a_process_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "setsid", lambda: None)
+    monkeypatch.setattr(workers, "_leave_with", lambda _: None)  # this process is to stay
+    monkeypatch.setattr(workers, "perform", lambda task: (task, torch.get_num_threads()))
+    errands: Any = Errands()
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        workers._serve(errands, errands)
+    finally:
+        torch.set_num_threads(before)
+    assert errands.answers == [("task", 1)]
 
 
 def test_a_stop_saves_what_is_under_way_and_begins_nothing_new(tmp_path: Path) -> None:

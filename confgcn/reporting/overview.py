@@ -42,9 +42,7 @@ def draw(numbers: Numbers) -> Figure | None:
     for place, (key, words) in enumerate(INFLUENCES.items()):
         places = [number + APART * (place - 0.5) for number in range(len(names))]
         draw_line(left, places, [numbers["datasets"][name][key] for name in names], place, 1, words, joined=False)
-    left.set(
-        ylim=(65, 95), xlim=(-0.5, len(names) - 0.5), ylabel="test accuracy, %", title="with and without influence"
-    )
+    left.set(xlim=(-0.5, len(names) - 0.5), ylabel="test accuracy, %", title="with and without influence")
     left.set_xticks(range(len(names)), names)
     left.margins(y=0.3)
     left.legend(frameon=False, loc="upper left", fontsize=7)

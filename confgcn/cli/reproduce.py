@@ -55,14 +55,14 @@ def reproduce(
         failures = run(request, bar)
     finally:
         bar.close()
+    for name, failure in failures.items():
+        complain(f"{name}: {failure.reason}")
     files = render(out, request.what)
     if as_json:
         reasons = {name: failure.reason for name, failure in failures.items()}
         print_json({"files": [str(file) for file in files], "failures": reasons})
     else:
         typer.echo("\n".join(map(str, files)))
-    for name, failure in failures.items():
-        complain(f"{name}: {failure.reason}")
     if failures:
         raise typer.Exit(next(iter(failures.values())).exit_code)
 

@@ -30,13 +30,6 @@ def start(folder: Path, *words: str, code: str | None = None) -> subprocess.Pope
     )
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
-        time.sleep(0.02)
-
-
 def finish(folder: Path, *words: str) -> str:
     process = start(folder, *words)
     _, errors = process.communicate(timeout=120)
@@ -58,7 +51,7 @@ def assert_same_results(run: Path, undisturbed: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_says_how_to_resume_and_nothing_is_lost(
-    number: signal.Signals, tmp_path: Path, undisturbed: Path
+    number: signal.Signals, tmp_path: Path, undisturbed: Path, wait_until: Callable[..., None]
 ) -> None:
     process = start(tmp_path)
     wait_until(lambda: (tmp_path / "run" / "environment.json").exists())
@@ -92,7 +85,9 @@ SAVING_ALWAYS = (
 )
 
 
-def test_kills_at_random_moments_lose_nothing(tmp_path: Path, undisturbed: Path) -> None:
+def test_kills_at_random_moments_lose_nothing(
+    tmp_path: Path, undisturbed: Path, wait_until: Callable[..., None]
+) -> None:
     moments = random.Random(0)  # noqa: S311
     checkpoints = tmp_path / "run" / "checkpoints"
     epochs = []

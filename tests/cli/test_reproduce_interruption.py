@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,13 +22,6 @@ def start(folder: Path, *, jobs: int = 1) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
-        time.sleep(0.02)
 
 
 def rows(folder: Path) -> list[str]:
@@ -59,7 +51,9 @@ def is_running(number: int) -> bool:
     return state_and_parent(number)[0] not in ("gone", "Z", "X")  # a dead one that nobody has asked after is dead too
 
 
-def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothing(
+    tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
     stopped = start(tmp_path)
     wait_until(lambda: len(rows(tmp_path)) > 0)
     stopped.send_signal(signal.SIGTERM)

@@ -91,7 +91,8 @@ def test_every_claim_is_judged() -> None:
     "module", [table2, figure2, figure3, figure4, overview], ids=lambda module: module.__name__.rpartition(".")[2]
 )
 def test_every_run_that_is_asked_for_is_there(results: Results, module: Any) -> None:
-    assert [str(job) for job in module.jobs(Scope(seeds=10)) if job.seed not in results.seeds_of(job)] == []
+    missing = [job for job in module.jobs(Scope(seeds=10)) if job.seed not in results.runs(job.dataset, job.variant)]
+    assert list(map(str, missing)) == []
 
 
 def test_results_were_made_with_the_settings_of_today(results: Results) -> None:

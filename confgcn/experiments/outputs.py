@@ -26,17 +26,24 @@ from confgcn.training.run_directory import flattened
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
+def software() -> dict[str, Any]:
+    """What a result's bits can depend on, of all that is installed."""
+    return {
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "kernels": kernels.active_name(),
+    }
+
+
 def record_environment(path: Path, graph: Graph) -> list[str]:
     """Write versions, threads and the hash of the input, or compare them with those a run began with.
 
     Another graph is an error; returns a notice for everything else that a result's bits can depend on.
     """
     now = {
-        "python": platform.python_version(),
+        **software(),
         "platform": platform.platform(),
-        "versions": {name: version(name) for name in LIBRARIES},
         "threads": torch.get_num_threads(),
-        "kernels": kernels.active_name(),
         "graph_sha256": graph.fingerprint,
         "notices": graph.notices(),
     }

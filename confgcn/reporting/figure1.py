@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from confgcn.reporting.ink import new_figure
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict, judged
-from confgcn.reporting.words import Numbers, decimal, percent
+from confgcn.reporting.words import Numbers, decimal, percent, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def draw(numbers: Numbers) -> Figure | None:
         _draw_panel(left, node, weight="gcn_weight", scores="gcn_scores", bars=False)
         _draw_panel(right, node, weight="influence", scores="scores", bars=True)
         left.set_title(f"Kipf-GCN says {_says(node['gcn_says'])}", fontsize=8)
-        right.set_title(f"{_plain(found['preset'])} says {_says(node['confgcn_says'])}", fontsize=8)
+        right.set_title(f"{plain(found['preset'])} says {_says(node['confgcn_says'])}", fontsize=8)
         true, wrong = node["labels"]
         left.set_xlabel(f"a is node {node['name']} of {dataset},\nin truth {true}", fontsize=8)
         right.set_xlabel(f"shade: scores, bars: precisions,\nof {true} (white) and {wrong} (black)", fontsize=8)
@@ -97,10 +97,6 @@ def _draw_bars(axis: Axes, x: float, y: float, precision: list[float], highest: 
 
 def _says(says: Numbers) -> str:
     return f"{says['label']} ({percent(says['probability'], 0)} %)"
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "")
 
 
 def _table(found: Numbers) -> Table:

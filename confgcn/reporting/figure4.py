@@ -71,25 +71,23 @@ def _cells(preset: Numbers, ablation: Numbers) -> tuple[str, str]:
 
 def verdicts(numbers: Numbers) -> list[Verdict]:
     """Q4: does every term help?"""
-    shown = _shown(numbers)
-    cases = [all_so([ablation["difference"]], is_below) for _, _, ablation in _removals(shown)]
-    texts = [_sentence(dataset, preset) for dataset, presets in shown.items() for preset in presets]
+    presets = [(dataset, preset) for dataset, found in _shown(numbers).items() for preset in found]
+    cases = [all_so([ablation["difference"]], is_below) for _, preset in presets for ablation in _removals(preset)]
+    texts = [_sentence(dataset, preset) for dataset, preset in presets]
     return [Verdict("Q4: every term of the objective helps.", judged(cases), " ".join(filter(None, texts)))]
 
 
-def _removals(shown: dict[str, list[Any]]) -> list[tuple[str, Any, Any]]:
+def _removals(preset: Numbers) -> list[Any]:
     """Every removal of a single term that is there to be removed."""
     return [
-        (dataset, preset, ablation)
-        for dataset, presets in shown.items()
-        for preset in presets
+        ablation
         for ablation in preset["single"]
         if ablation["removed"][0] not in preset["absent"] and ablation["difference"] is not None
     ]
 
 
 def _sentence(dataset: str, preset: Numbers) -> str:
-    removals = [ablation for _, _, ablation in _removals({dataset: [preset]})]
+    removals = _removals(preset)
     sentences = []
     if removals:
         parts = [f"L_{ablation['removed'][0]} {interval(ablation['difference'])}" for ablation in removals]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import ResourceError
-from confgcn.reporting.words import Numbers
+from confgcn.reporting.words import Numbers, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,6 +61,6 @@ def draw_line(
         [100 * (cell["std"] or 0.0) for _, cell in found],
         fmt=mark if joined else mark[0],
         lw=1,
-        label=title.replace("`", ""),
+        label=plain(title),
         **options,
     )

@@ -1,4 +1,4 @@
-"""Table 1 beside ours: one row per quantity and convention, two columns per data set."""
+"""Table 1 beside ours: one row per quantity and convention, one column per data set."""
 
 from __future__ import annotations
 

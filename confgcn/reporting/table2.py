@@ -39,7 +39,9 @@ def tables(numbers: Numbers) -> dict[str, Table]:
         "difference": _table(
             numbers, "Difference to ConfGCN `released` in points, paired by seed, with its interval.", _difference
         ),
-        "seconds": _table(numbers, "Processor seconds of one run, training and predicting, with one thread.", _seconds),
+        "seconds": _table(
+            numbers, "Processor seconds of one run with one thread: reading, training, predicting.", _seconds
+        ),
     }
 
 
@@ -119,28 +121,31 @@ def _comparison(dataset: str, own: Numbers, title: str, other: Numbers) -> str:
 
 def _in_print(numbers: Numbers) -> str:
     """Where the paper's own figures are against its claim."""
-    printed = {row["title"]: row["cells"] for row in numbers["rows"] if row["title"] not in (CONTROL, PRINTED)}
-    own = printed.get(REFERENCE, {})
-    above = [
-        f"{title} on {dataset}"
-        for title, cells in printed.items()
-        for dataset, cell in cells.items()
-        if cell and own.get(dataset) and (cell["published"] or [0])[0] > (own[dataset]["published"] or [100])[0]
-    ]
+    figures = {
+        (row["title"], dataset): cell["published"][0]
+        for row in numbers["rows"]
+        for dataset, cell in row["cells"].items()
+        if row["title"] != PRINTED and cell and cell["published"]
+    }
+    own = {dataset: figure for (title, dataset), figure in figures.items() if title == REFERENCE}
+    above = [f"{title} on {d}" for (title, d), figure in figures.items() if d in own and figure > own[d]]
     return f"In the paper's own table {listed(above)} is above ConfGCN." if above else ""
 
 
 def control(numbers: Numbers) -> str:
     """What uniform influences do to ConfGCN's accuracy, in one sentence."""
-    found = {dataset: _rows(numbers, dataset).get(CONTROL) for dataset in numbers["datasets"]}
-    parts = [f"{interval(cell['difference'])} on {dataset}" for dataset, cell in found.items() if cell]
-    return f"Making every influence uniform changes the accuracy of {REFERENCE} by {listed(parts)}." if parts else ""
+    found = _differences(numbers, CONTROL)
+    return f"Making every influence uniform changes the accuracy of {REFERENCE} by {found}." if found else ""
 
 
 def _printed(numbers: Numbers) -> str:
-    found = {dataset: _rows(numbers, dataset).get(PRINTED) for dataset in numbers["datasets"]}
-    parts = [f"{interval(cell['difference'])} on {dataset}" for dataset, cell in found.items() if cell]
-    return f"The printed equations ({PRINTED}) differ from it by {listed(parts)}." if parts else ""
+    found = _differences(numbers, PRINTED)
+    return f"The printed equations ({PRINTED}) differ from it by {found}." if found else ""
+
+
+def _differences(numbers: Numbers, title: str) -> str:
+    cells = {dataset: _rows(numbers, dataset).get(title) for dataset in numbers["datasets"]}
+    return listed([f"{interval(cell['difference'])} on {dataset}" for dataset, cell in cells.items() if cell])
 
 
 def _reached(numbers: Numbers) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 NOTHING = "–"
 Numbers = Mapping[str, Any]
@@ -70,19 +70,19 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def has_interval(difference: Numbers | None) -> bool:
+def has_interval(difference: Numbers | None) -> TypeGuard[Numbers]:
     """Are there runs enough to say how steady a difference is?"""
     return difference is not None and difference["low"] is not None
 
 
 def is_above(difference: Numbers | None) -> bool:
     """Does the interval of a difference lie above zero?"""
-    return difference is not None and has_interval(difference) and bool(difference["low"] > 0)
+    return has_interval(difference) and bool(difference["low"] > 0)
 
 
 def is_below(difference: Numbers | None) -> bool:
     """Does the interval of a difference lie below zero?"""
-    return difference is not None and has_interval(difference) and bool(difference["high"] < 0)
+    return has_interval(difference) and bool(difference["high"] < 0)
 
 
 def all_so(differences: Sequence[Numbers | None], is_so: Callable[[Numbers | None], bool]) -> bool | None:
@@ -91,6 +91,11 @@ def all_so(differences: Sequence[Numbers | None], is_so: Callable[[Numbers | Non
     if not all(told):
         return False
     return True if len(told) == len(differences) else None
+
+
+def plain(title: str) -> str:
+    """A title where there is no Markdown."""
+    return title.replace("`", "")
 
 
 def preset_of(title: str) -> str:

@@ -10,7 +10,7 @@ from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.published import GRAPHS
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import mean_of, paired_difference, quarter_cells, records
+from confgcn.experiments.paper.summaries import mean_of, paired_difference, quarter_cells
 from confgcn.experiments.paper.table2 import GAT, GCN, GGNN, GPNN, PAPER, RELEASED
 from confgcn.graph import Graph
 from confgcn.ops import edge_distance
@@ -63,11 +63,11 @@ def printed_influence(precision: float) -> float:
 
 
 def _difference(results: Results, dataset: str, one: Variant, other: Variant) -> dict[str, Any] | None:
-    return paired_difference(records(results, dataset, one), records(results, dataset, other))
+    return paired_difference(results.runs(dataset, one), results.runs(dataset, other))
 
 
 def _means(results: Results, dataset: str, variant: Variant) -> dict[str, Any] | None:
-    runs = records(results, dataset, variant)
+    runs = results.runs(dataset, variant)
     if not runs:
         return None
     by_precision = [quarter["mean"] for quarter in quarter_cells(runs, "influence_by_precision")]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from confgcn import kernels
-from confgcn.experiments.outputs import LIBRARIES
-from confgcn.training.files import to_json
+from confgcn.experiments.outputs import software
+from confgcn.experiments.paper.jobs import digest
 
 CPU_INFO = Path("/proc/cpuinfo")
 
@@ -19,15 +16,13 @@ CPU_INFO = Path("/proc/cpuinfo")
 def environment() -> tuple[str, dict[str, Any]]:
     """Versions and hardware, and their hash."""
     found = {
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in LIBRARIES},
+        **software(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "kernels": kernels.active_name(),
         "threads": 1,
     }
-    return hashlib.sha256(to_json(found)).hexdigest()[:16], found
+    return digest(found), found
 
 
 def _processor() -> str:

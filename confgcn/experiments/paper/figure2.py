@@ -7,7 +7,7 @@ from typing import Any
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracies, paired_quarters, quarter_cells, records
+from confgcn.experiments.paper.summaries import accuracies, paired_quarters, quarter_cells
 from confgcn.experiments.paper.table2 import GAT, GCN, PAPER, RELEASED, UNIFORM
 
 DATASETS = ("cora_ml", "citeseer", "cora", "pubmed")  # the paper's, and the other three
@@ -29,12 +29,12 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
                     "entropy": quarter_cells(runs, "accuracy_by_entropy"),
                     "degree": quarter_cells(runs, "accuracy_by_degree"),
                     "confgcn_less_this": {
-                        key: paired_quarters(records(results, dataset, RELEASED), runs, f"accuracy_by_{key}")
+                        key: paired_quarters(results.runs(dataset, RELEASED), runs, f"accuracy_by_{key}")
                         for key in ("entropy", "degree")
                     },
                 }
                 for variant in scope.wanted(VARIANTS)
-                if accuracies(runs := records(results, dataset, variant))
+                if accuracies(runs := results.runs(dataset, variant))
             ]
             for dataset in scope.datasets_or(DATASETS)
         }

@@ -7,7 +7,7 @@ from typing import Any
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracies, accuracy_cell, mean_and_std, paired, records
+from confgcn.experiments.paper.summaries import accuracies, accuracy_cell, mean_and_std, paired
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED, UNIFORM
 
 DATASETS = ("citeseer",)
@@ -58,7 +58,7 @@ def deep(line: Line, depth: int) -> Variant:
 
 
 def _line(results: Results, dataset: str, line: Line) -> dict[str, Any]:
-    cells = [accuracy_cell(records(results, dataset, deep(line, depth))) for depth in DEPTHS]
+    cells = [accuracy_cell(results.runs(dataset, deep(line, depth))) for depth in DEPTHS]
     return {"title": line[0].title, "activation": line[1], "cells": cells, "fall": _mean_fall(results, dataset, line)}
 
 
@@ -87,4 +87,4 @@ def _mean_fall(results: Results, dataset: str, line: Line) -> float | None:
 
 
 def _by_seed(results: Results, dataset: str, line: Line, depth: int) -> dict[int, float]:
-    return accuracies(records(results, dataset, deep(line, depth)))
+    return accuracies(results.runs(dataset, deep(line, depth)))

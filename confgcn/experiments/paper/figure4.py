@@ -8,7 +8,7 @@ from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.published import GRAPHS
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracy_cell, paired_difference, records
+from confgcn.experiments.paper.summaries import accuracy_cell, paired_difference
 from confgcn.experiments.paper.table2 import PAPER, RELEASED
 
 DATASETS = GRAPHS  # the paper has citeseer alone, where one weight of the released settings is zero
@@ -32,7 +32,7 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
                 {
                     "title": preset.title,
                     "absent": [term for term in ORDER if not preset.settings(dataset).model[f"lambda_{term}"]],
-                    "full": accuracy_cell(records(results, dataset, preset)),
+                    "full": accuracy_cell(results.runs(dataset, preset)),
                     "cumulative": [_cell(results, dataset, preset, terms) for terms in CUMULATIVE],
                     "single": [_cell(results, dataset, preset, terms) for terms in SINGLE],
                 }
@@ -49,9 +49,9 @@ def without(preset: Variant, terms: tuple[str, ...]) -> Variant:
 
 
 def _cell(results: Results, dataset: str, preset: Variant, terms: tuple[str, ...]) -> dict[str, Any]:
-    runs = records(results, dataset, without(preset, terms))
+    runs = results.runs(dataset, without(preset, terms))
     return {
         "removed": list(terms),
         "accuracy": accuracy_cell(runs),
-        "difference": paired_difference(runs, records(results, dataset, preset)),
+        "difference": paired_difference(runs, results.runs(dataset, preset)),
     }

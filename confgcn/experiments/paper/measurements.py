@@ -22,7 +22,7 @@ class Measurements:
     """Numbers of one run; None where the method has no such quantity. Quarters go from lowest to highest.
 
     Attributes:
-        processor_seconds: of training and predicting, with one thread; None for a run that was taken up again.
+        processor_seconds: of reading, training and predicting, with one thread; None for a run that was taken up again.
         accuracy_by_entropy, accuracy_by_degree: in each quarter of the test nodes.
         mean_probability, accuracy_by_probability: in each quarter of the test nodes by probability.
         auroc_probability, auroc_precision: do they tell right predictions from wrong ones? 0.5 is a coin.

@@ -8,7 +8,7 @@ from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.published import GRAPHS
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracy_cell, quarter_cells, records
+from confgcn.experiments.paper.summaries import accuracy_cell, quarter_cells
 from confgcn.experiments.paper.table2 import RELEASED, UNIFORM
 
 DEMO = "demo"
@@ -22,12 +22,12 @@ def jobs(scope: Scope) -> list[Job]:
 
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     """Accuracy with learned and uniform influences; what is said and what is right, by quarters of the probability."""
-    runs = records(results, DEMO, RELEASED)
+    runs = results.runs(DEMO, RELEASED)
     return {
         "datasets": {
             dataset: {
-                "learned": accuracy_cell(records(results, dataset, RELEASED)),
-                "uniform": accuracy_cell(records(results, dataset, UNIFORM)),
+                "learned": accuracy_cell(results.runs(dataset, RELEASED)),
+                "uniform": accuracy_cell(results.runs(dataset, UNIFORM)),
             }
             for dataset in scope.datasets_or(DATASETS)
         },

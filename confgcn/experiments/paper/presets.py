@@ -8,7 +8,7 @@ from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.published import GRAPHS
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracy_cell, records
+from confgcn.experiments.paper.summaries import accuracy_cell
 from confgcn.experiments.paper.table2 import PAPER, VARIANTS
 from confgcn.experiments.presets import preset_names
 from confgcn.methods import METHODS
@@ -44,7 +44,7 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
         "datasets": list(datasets),
         **{
             name: [
-                {"title": v.title, "cells": {d: accuracy_cell(records(results, d, v)) for d in datasets}}
+                {"title": v.title, "cells": {d: accuracy_cell(results.runs(d, v)) for d in datasets}}
                 for v in scope.wanted(variants)
             ]
             for name, variants in groups.items()

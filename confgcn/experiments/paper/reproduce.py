@@ -8,6 +8,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from confgcn.exceptions import ConfGCNError, StoppedError
 from confgcn.experiments.paper.artefacts import ALL, artefacts_named
@@ -84,12 +85,13 @@ def _run_missing(request: ReproductionRequest, results: Results, watcher: Watche
     tasks, failures = _tasks(request, wanted)
     missing = [task for task in tasks if task.key not in results]
     watcher.on_plan(len(tasks), len(tasks) - len(missing))
+    made_on = environment()
     with stop_request() as stop:
         for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
             if isinstance(outcome, Failure):
                 failures[str(task.job)] = outcome
             else:
-                _keep(results, task, outcome)
+                _keep(results, task, outcome, made_on)
             watcher.on_run(task.job, outcome)
     if stop.received is not None:
         name = signal.Signals(stop.received).name
@@ -121,10 +123,10 @@ def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task
     return list(tasks.values()), failures
 
 
-def _keep(results: Results, task: Task, outcome: Measurements | Diverged) -> None:
+def _keep(results: Results, task: Task, outcome: Measurements | Diverged, made_on: tuple[str, dict[str, Any]]) -> None:
     job = task.job
     settings = job.variant.settings(job.dataset)
-    environment_key, environment_found = environment()
+    environment_key, environment_found = made_on
     record = RunRecord(
         run=task.key,
         settings=job.settings_key,

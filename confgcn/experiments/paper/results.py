@@ -6,30 +6,16 @@ import csv
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from confgcn.exceptions import CorruptFileError, ResourceError
-from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.jobs import Variant, settings_key
 from confgcn.experiments.paper.measurements import NAMES, Measurements
 from confgcn.training.files import read_json, to_json, write_atomic
 
-IDENTITY = (
-    "run",
-    "settings",
-    "graph",
-    "environment",
-    "date",
-    "dataset",
-    "method",
-    "preset",
-    "changes",
-    "seed",
-    "outcome",
-)
-COLUMNS = (*IDENTITY, *NAMES)
-FILES = ("results.csv", "settings.json")
+TABLE, LEGEND = "results.csv", "settings.json"
 DIGITS = ".6g"
 
 Ending = Literal["finished", "diverged"]
@@ -54,9 +40,12 @@ class RunRecord:
 
     def row(self) -> list[str]:
         """As written into the table."""
-        return [str(getattr(self, name)) for name in IDENTITY] + [
-            _text(value) for value in asdict(self.measured).values()
-        ]
+        identity = [str(getattr(self, name)) for name in IDENTITY]
+        return identity + [_text(value) for value in asdict(self.measured).values()]
+
+
+IDENTITY = tuple(field.name for field in fields(RunRecord) if field.name != "measured")
+COLUMNS = (*IDENTITY, *NAMES)
 
 
 class Results:
@@ -64,7 +53,7 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.table, self.legend = (folder / name for name in FILES)
+        self.table, self.legend = folder / TABLE, folder / LEGEND
         self.records = {record.run: record for record in self._read()}
         if self.records and not self.legend.is_file():
             raise CorruptFileError(f"{self.legend}: missing, though {self.table.name} is there")
@@ -80,9 +69,9 @@ class Results:
     def __contains__(self, run: str) -> bool:
         return run in self.records
 
-    def seeds_of(self, job: Job) -> Mapping[int, RunRecord]:
-        """The records that differ from a job's in the seed alone, by seed."""
-        return self._by_settings.get((job.dataset, job.settings_key), {})
+    def runs(self, dataset: str, variant: Variant) -> Mapping[int, RunRecord]:
+        """The records of a variant on a data set, by seed."""
+        return self._by_settings.get((dataset, settings_key(variant, dataset)), {})
 
     def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
         """Append a finished run, what its hashes stand for first."""

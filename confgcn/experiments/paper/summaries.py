@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from confgcn.evaluation.strata import QUARTERS
-from confgcn.experiments.paper.jobs import Job, Variant
-from confgcn.experiments.paper.results import Results, RunRecord
+from confgcn.experiments.paper.results import RunRecord
 
 DRAWS = 10_000
 LEVEL = 0.95
@@ -18,11 +17,6 @@ FEWEST_PAIRS = 5  # of fewer, resampling gives hardly more than the smallest and
 BOOTSTRAP_SEED = 0
 
 Cell = dict[str, Any]
-
-
-def records(results: Results, dataset: str, variant: Variant) -> Mapping[int, RunRecord]:
-    """The runs of a variant on a data set, by seed."""
-    return results.seeds_of(Job(dataset, variant, 0))
 
 
 def accuracy_cell(runs: Mapping[int, RunRecord]) -> Cell | None:

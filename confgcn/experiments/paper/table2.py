@@ -8,7 +8,7 @@ from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.published import GRAPHS, TABLE_2
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
-from confgcn.experiments.paper.summaries import accuracy_cell, mean_of, paired_difference, records
+from confgcn.experiments.paper.summaries import accuracy_cell, mean_of, paired_difference
 
 DATASETS = GRAPHS
 
@@ -69,7 +69,7 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
 
 
 def _cell(results: Results, dataset: str, variant: Variant) -> dict[str, Any] | None:
-    runs = records(results, dataset, variant)
+    runs = results.runs(dataset, variant)
     accuracy = accuracy_cell(runs)
     if accuracy is None:
         return None
@@ -77,5 +77,5 @@ def _cell(results: Results, dataset: str, variant: Variant) -> dict[str, Any] | 
         "published": None if variant in NOT_IN_PRINT else TABLE_2[variant.method].get(dataset),
         "accuracy": accuracy,
         "processor_seconds": mean_of(runs, "processor_seconds"),
-        "difference": paired_difference(runs, records(results, dataset, RELEASED)),
+        "difference": paired_difference(runs, results.runs(dataset, RELEASED)),
     }

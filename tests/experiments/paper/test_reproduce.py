@@ -155,7 +155,7 @@ def test_a_run_that_diverged_is_kept_as_such_and_not_repeated(story: Story) -> N
 def test_what_is_kept_is_what_was_heard(story: Story) -> None:
     for job, outcome in (*story.stopped.heard, *story.failed.heard, *story.finished.heard):
         if isinstance(outcome, Measurements):
-            record = Results(story.out).seeds_of(job)[job.seed]
+            record = Results(story.out).runs(job.dataset, job.variant)[job.seed]
             assert record.run == job.key(None)
             assert (record.outcome, record.changes) == ("finished", job.variant.changes_text)
             assert record.measured.test_accuracy == pytest.approx(outcome.test_accuracy, rel=1e-5)

@@ -135,10 +135,10 @@ def test_runs_of_the_same_settings_are_found_by_seed(results: Results, record: M
         Job("demo", Variant("Feat", "feat"), 4),
     ):
         results.add(record(job, test_accuracy=job.seed / 10), {"e" * 16: {}})
-    found = Results(results.folder).seeds_of(Job("demo", GCN, 0))
+    found = Results(results.folder).runs("demo", GCN)
     assert {seed: run.measured.test_accuracy for seed, run in found.items()} == {0: 0.0, 3: 0.3, 7: 0.7}
-    assert results.seeds_of(Job("demo", deep, 5)).keys() == {1}
-    assert results.seeds_of(Job("pubmed", GCN, 0)) == {}
+    assert results.runs("demo", deep).keys() == {1}
+    assert results.runs("pubmed", GCN) == {}
 
 
 def test_a_key_is_in_the_results_once_its_run_is(results: Results, record: MakeRecord) -> None:

@@ -18,7 +18,6 @@ from confgcn.experiments.paper.summaries import (
     paired_difference,
     paired_quarters,
     quarter_cells,
-    records,
 )
 
 MakeRecord = Callable[..., RunRecord]
@@ -132,5 +131,5 @@ def test_quarters_are_averaged_one_by_one(record: MakeRecord) -> None:
 def test_runs_of_a_variant_are_those_of_every_seed(results: Results, keep: Callable[..., None]) -> None:
     keep("demo", GCN, 0.1, None, 0.3)
     keep("demo", GCN.changed("deep", num_layers=3), 0.9)
-    found = records(results, "demo", GCN)
+    found = results.runs("demo", GCN)
     assert [run.measured.test_accuracy for run in found.values()] == [0.1, None, 0.3]

@@ -1,0 +1,70 @@
+"""Likeness to classes against loops that leave the node out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn.confidence.leave_one_out import SHARPNESS, averaged_features, centroid_vote
+from confgcn.graph import Graph
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vector)
+    return vector / length if length else vector
+
+
+def averaged_by_loops(graph: Graph, features: np.ndarray) -> np.ndarray:
+    rows = np.array([unit(row) for row in features])
+    around = [graph.adjacency.indices[graph.adjacency.rows == v].numpy() for v in range(graph.num_nodes)]
+    for _ in range(2):
+        rows = np.array([rows[near].mean(0) for near in around])
+    return np.array([unit(rows[v]) for v in graph.train.tolist()])
+
+
+@pytest.fixture
+def graph() -> Graph:
+    random = np.random.default_rng(3)
+    edges = random.integers(0, 9, size=(14, 2))  # node 9 is isolated
+    features = random.normal(size=(10, 5))
+    return Graph.build(edges, features, [0, 0, 0, 1, 1, 1, 2, 2, 0, 1], train=[0, 1, 3, 4, 5, 6, 7, 9])
+
+
+def test_features_are_averaged_twice(graph: Graph) -> None:
+    assert isinstance(graph.features, torch.Tensor)
+    expected = averaged_by_loops(graph, graph.features.double().numpy())
+    np.testing.assert_allclose(averaged_features(graph).toarray(), expected, atol=1e-6)
+
+
+def test_the_vote_leaves_the_node_out(graph: Graph) -> None:
+    rows, labels = averaged_features(graph).toarray(), graph.train_labels.tolist()
+    vote = centroid_vote(graph)
+    for v, row in enumerate(rows):
+        others = [[rows[u] for u in range(len(rows)) if u != v and labels[u] == label] for label in range(3)]
+        likeness = torch.tensor([float(row @ unit(np.sum(group, axis=0))) for group in others], dtype=torch.float64)
+        torch.testing.assert_close(vote[v], (SHARPNESS * likeness).softmax(0), atol=1e-6, rtol=1e-5)
+
+
+def test_sparse_features_say_the_same(graph: Graph) -> None:
+    assert isinstance(graph.features, torch.Tensor)
+    sparse = Graph.build(
+        torch.stack([graph.neighbours.rows, graph.neighbours.indices], 1).numpy(),
+        sp.csr_matrix(graph.features.numpy()),
+        graph.labels.numpy(),
+        train=graph.train.numpy(),
+    )
+    torch.testing.assert_close(centroid_vote(sparse), centroid_vote(graph), atol=1e-6, rtol=1e-5)
+
+
+def test_the_only_node_of_a_class_is_not_voted_against() -> None:
+    graph = Graph.build([], np.eye(3)[[0, 0, 1]], [0, 0, 1], train=[0, 1, 2])
+    vote = centroid_vote(graph)
+    assert vote[2].tolist() == pytest.approx([0.5, 0.5])
+    assert vote[0, 0] > 0.99
+
+
+def test_a_node_without_features_has_no_vote() -> None:
+    graph = Graph.build([], [[0.0, 0], [1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 0, 1, 1], train=range(5))
+    assert centroid_vote(graph)[0].tolist() == pytest.approx([0.5, 0.5])

@@ -1,0 +1,128 @@
+"""Neighbours left out one by one, against graphs built anew without the edge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from confgcn.confidence.reasons import explain, without_edges
+from confgcn.exceptions import UsageError
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.methods import method_class
+
+EDGES = [(0, 1), (1, 2), (2, 3), (3, 1), (0, 4)]
+
+
+def rebuilt(graph: Graph, edges: list[tuple[int, int]]) -> Graph:
+    parts = {part: getattr(graph, part).numpy() for part in ("train", "validation", "test")}
+    return Graph.build(edges, graph.features.numpy(), graph.labels.numpy(), **parts, name=graph.name)
+
+
+def built(name: str, graph: Graph) -> AbstractMethod:
+    method = method_class(name)(Shape.of(graph))
+    method.setup(graph)
+    with torch.no_grad():
+        for parameter in method.parameters():
+            parameter.add_(torch.randn(parameter.shape) / 2)
+    return method
+
+
+class MeanOfNeighbours(AbstractMethod):
+    """Logits are the sum of the features over N(v); the influence of an edge is ten times its source."""
+
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        assert isinstance(graph.features, Tensor)
+        source, target = graph.adjacency.indices, graph.adjacency.rows
+        logits = torch.zeros_like(graph.features).index_add_(0, target, graph.features[source])
+        return Prediction(logits, influence=10.0 * source)
+
+
+@pytest.mark.parametrize("name", ["confgcn", "gcn", "gat", "ggnn", "gpnn", "gated_gcn"])
+def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_nodes: Graph) -> None:
+    method = built(name, six_nodes)
+    explanation = explain(method, six_nodes, 1)
+    whole = method.predict(six_nodes).logits[1].double().log_softmax(0)
+    torch.testing.assert_close(explanation.log_probabilities, whole, atol=1e-5, rtol=1e-5)
+    assert {reason.neighbour for reason in explanation.reasons} == {0, 2, 3}
+    for reason in explanation.reasons:
+        left = [edge for edge in EDGES if set(edge) != {1, reason.neighbour}]
+        without = method.predict(rebuilt(six_nodes, left)).logits[1].double().log_softmax(0)
+        torch.testing.assert_close(reason.change, whole - without, atol=1e-5, rtol=1e-5)
+        assert reason.label_without == int(without.argmax())
+        assert reason.decisive == (reason.label_without != explanation.label)
+    alone = method.predict(rebuilt(six_nodes, [(2, 3), (0, 4)])).logits[1].double().log_softmax(0)
+    torch.testing.assert_close(explanation.without_all, alone, atol=1e-5, rtol=1e-5)
+    assert explanation.reads_edges
+    sizes = [abs(float(reason.change[explanation.label])) for reason in explanation.reasons]
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(sizes) > 0
+
+
+def test_influence_is_that_of_the_edge_into_the_node(six_nodes: Graph) -> None:
+    method = built("confgcn", six_nodes)
+    influence = method.predict(six_nodes).influence
+    assert influence is not None
+    of_edge = {
+        (int(u), int(v)): float(r)
+        for u, v, r in zip(six_nodes.adjacency.indices, six_nodes.adjacency.rows, influence, strict=True)
+    }
+    for reason in explain(method, six_nodes, 1).reasons:
+        assert reason.influence == pytest.approx(of_edge[reason.neighbour, 1])
+    assert explain(built("gcn", six_nodes), six_nodes, 1).reasons[0].influence is None
+
+
+def test_who_decides_is_named() -> None:
+    features = np.array([[0.0, 0.2], [3, 0], [0, 1]])
+    graph = Graph.build([(0, 1), (0, 2)], features, [0, 0, 1], node_names=["x", "loud", "quiet"])
+    explanation = explain(MeanOfNeighbours(), graph, 0)
+    assert explanation.label == 0
+    assert [(reason.name, reason.decisive) for reason in explanation.reasons] == [("loud", True), ("quiet", False)]
+    assert explanation.reasons[0].change[0] > 0 > explanation.reasons[0].change[1]
+    assert int(explanation.without_all.argmax()) == 1
+
+
+def test_of_many_neighbours_those_of_the_largest_influence_are_tried() -> None:
+    graph = Graph.build([(0, v) for v in range(1, 8)], np.random.default_rng(0).normal(size=(8, 2)), [0, 1] * 4)
+    tried = explain(MeanOfNeighbours(), graph, 0, limit=3).reasons
+    assert {reason.neighbour for reason in tried} == {5, 6, 7}
+
+
+def test_without_influence_those_of_the_fewest_edges_are_tried(six_nodes: Graph) -> None:
+    tried = explain(built("gcn", six_nodes), six_nodes, 0, limit=1).reasons  # neighbours 1 of three edges, 4 of one
+    assert [reason.neighbour for reason in tried] == [4]
+
+
+def test_a_node_without_neighbours_has_no_reasons(six_nodes: Graph) -> None:
+    explanation = explain(built("gcn", six_nodes), six_nodes, 5)
+    assert explanation.reasons == []
+    assert torch.equal(explanation.without_all, explanation.log_probabilities)
+    assert not explanation.reads_edges
+
+
+@pytest.mark.parametrize("name", ["feat", "label_propagation"])
+def test_a_method_that_reads_no_edges_when_it_predicts_says_so(name: str, six_nodes: Graph) -> None:
+    explanation = explain(built(name, six_nodes), six_nodes, 1)
+    assert len(explanation.reasons) == 3
+    assert not explanation.reads_edges
+
+
+def test_the_copy_has_nothing_of_what_the_graph_has_kept(six_nodes: Graph) -> None:
+    assert six_nodes.degrees.tolist() == [2, 3, 2, 2, 1, 0]
+    assert not six_nodes.is_blank.any()
+    six_nodes.receptive_field(six_nodes.train, depth=1)
+    copy, fresh = without_edges(six_nodes, 1, torch.tensor([0, 3])), rebuilt(six_nodes, [(1, 2), (2, 3), (0, 4)])
+    assert copy.adjacency.equals(fresh.adjacency)
+    assert torch.equal(copy.adjacency.rows, fresh.adjacency.rows)
+    assert copy.degrees.tolist() == [1, 1, 2, 1, 1, 0]
+    assert copy.neighbours.equals(fresh.neighbours)
+    hops = (graph.receptive_field(graph.train, depth=1).hops[0].structure for graph in (copy, fresh))
+    assert next(hops).equals(next(hops))
+    assert six_nodes.adjacency.equals(rebuilt(six_nodes, EDGES).adjacency)
+
+
+def test_a_node_that_is_not_there_is_refused(six_nodes: Graph) -> None:
+    with pytest.raises(UsageError, match="node 6: expected a position from 0 to 5"):
+        explain(built("gcn", six_nodes), six_nodes, 6)

@@ -1,0 +1,103 @@
+"""Flipped labels and wrong edges on graphs small enough to point at them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
+from confgcn.data.synthetic import block_model
+from confgcn.evaluation.confidence import auroc
+from confgcn.graph import Graph
+
+
+def test_margin_is_that_of_the_best_other_label() -> None:
+    log_votes = torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]).log()
+    score, proposed = label_margin(log_votes, torch.tensor([0, 2]))
+    assert score.tolist() == pytest.approx([np.log(0.3 / 0.5), np.log(0.5 / 0.2)], abs=1e-6)
+    assert proposed.tolist() == [1, 0]
+
+
+def test_the_neighbours_vote_without_the_node_itself(six_nodes: Graph) -> None:
+    probabilities = torch.rand(6, 3).softmax(1).double()
+    vote = neighbour_vote(six_nodes, probabilities)
+    torch.testing.assert_close(vote.sum(1), torch.ones(6, dtype=torch.float64))
+    prior = vote[5]  # it has no neighbour
+    torch.testing.assert_close(vote[0], (probabilities[1] + probabilities[4] + prior) / 3)
+    other = probabilities.clone()
+    other[0] = other[0].flip(0)
+    moved = (neighbour_vote(six_nodes, other) - vote).abs().sum(1)
+    assert moved[0] < 1e-3 < moved[1]  # by the prior alone
+
+
+def test_a_flipped_label_comes_first() -> None:
+    clusters = np.repeat([0, 1], 5)
+    edges = [(a, b) for a in range(10) for b in range(a) if clusters[a] == clusters[b]]
+    labels = clusters.copy()
+    labels[3] = 1
+    graph = Graph.build(edges, np.eye(2)[clusters], labels, train=range(10))
+    model = torch.eye(2)[torch.from_numpy(labels)] * 0.8 + 0.1  # which believes what it was told
+    ranking = suspicious_labels(graph, model)
+    assert int(ranking.nodes[0]) == 3
+    assert (int(ranking.given[0]), int(ranking.proposed[0])) == (1, 0)
+    assert ranking.score[0] > 0 > ranking.score[1]
+    assert sorted(ranking.nodes.tolist()) == list(range(10))
+
+
+def test_flipped_labels_of_a_larger_graph_are_found_wherever_nodes_stand() -> None:
+    clean = block_model(400, seed=0)
+    everyone = np.arange(400)
+    labels = clean.labels.numpy().copy()
+    flipped = np.random.default_rng(0).choice(400, 40, replace=False)
+    labels[flipped] = (labels[flipped] + 1) % clean.num_classes
+    edges = torch.stack([clean.neighbours.rows, clean.neighbours.indices], 1).numpy()
+    uniform = torch.full((400, clean.num_classes), 1 / clean.num_classes)
+    assert isinstance(clean.features, torch.Tensor)
+    graph = Graph.build(edges, clean.features.numpy(), labels, train=everyone)
+    ranking = suspicious_labels(graph, uniform)
+    is_flipped = torch.isin(ranking.nodes, torch.from_numpy(flipped))
+    found = auroc(ranking.score, is_flipped)
+    assert found is not None
+    assert found > 0.8
+    order = np.random.default_rng(1).permutation(400)
+    place = np.argsort(order)
+    twin = Graph.build(place[edges], clean.features.numpy()[order], labels[order], train=everyone)
+    other = suspicious_labels(twin, uniform)
+    scores = torch.empty(400, dtype=torch.float64)
+    scores[torch.from_numpy(order)[other.nodes]] = other.score
+    torch.testing.assert_close(scores[ranking.nodes], ranking.score)
+
+
+def test_no_training_nodes_no_ranking() -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1])
+    assert len(suspicious_labels(graph, torch.full((2, 2), 0.5)).nodes) == 0
+
+
+def test_edges_are_ranked_once_each_by_the_chance_of_different_labels(six_nodes: Graph) -> None:
+    probabilities = torch.rand(6, 3).mul(4).softmax(1)
+    ranking = suspicious_edges(six_nodes, probabilities)
+    by_pair = {
+        (a, b): 1 - sum(float(probabilities[a, c]) * float(probabilities[b, c]) for c in range(3))
+        for a, b in [(0, 1), (1, 2), (2, 3), (1, 3), (0, 4)]
+    }
+    pairs = list(zip(ranking.source.tolist(), ranking.target.tolist(), strict=True))
+    assert pairs == sorted(by_pair, key=by_pair.__getitem__, reverse=True)
+    assert ranking.disagreement.tolist() == pytest.approx([by_pair[pair] for pair in pairs])
+    assert ranking.influence is None
+    first = tuple(six_nodes.node_names[v] for v in pairs[0])
+    assert ranking.named(six_nodes, 2)[0] == (*first, pytest.approx(by_pair[pairs[0]]))
+    assert len(ranking.named(six_nodes, 2)) == 2
+
+
+def test_influence_of_an_edge_is_the_mean_of_both_directions(six_nodes: Graph) -> None:
+    source, target = six_nodes.adjacency.indices, six_nodes.adjacency.rows
+    influence = 10.0 * source + target
+    ranking = suspicious_edges(six_nodes, torch.rand(6, 3).softmax(1), influence)
+    assert ranking.influence is not None
+    assert ranking.influence.tolist() == pytest.approx((5.5 * (ranking.source + ranking.target)).tolist())
+
+
+def test_a_graph_without_edges_has_no_suspicious_ones() -> None:
+    graph = Graph.build(np.empty((0, 2), int), np.eye(2), [0, 1])
+    assert len(suspicious_edges(graph, torch.full((2, 2), 0.5)).source) == 0

@@ -1,0 +1,90 @@
+"""A temperature against a fine grid, and what it does where labels say too much or too little."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from confgcn.confidence.temperature import LARGEST_STEP, Temperature, fit_temperature
+from confgcn.exceptions import DataError, UsageError
+
+
+def drawn(count: int, log_temperature: Tensor | float, *, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Logits, and labels drawn from the softmax of logits over that temperature."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = 3 * torch.randn(count, 4, generator=generator)
+    scale = torch.as_tensor(log_temperature).exp().expand(count)[:, None]
+    return logits, torch.multinomial((logits / scale).softmax(1), 1, generator=generator).squeeze(1)
+
+
+def loss(temperature: Temperature, logits: Tensor, labels: Tensor, covariates: dict[str, Tensor]) -> float:
+    return float(-temperature.apply(logits, covariates).gather(1, labels[:, None]).mean())
+
+
+@pytest.mark.parametrize("true", [-1.0, 0.0, 1.2])
+def test_the_temperature_is_that_of_a_fine_grid(true: float) -> None:
+    logits, labels = drawn(300, true)
+    grid = np.arange(true - 1, true + 1, 1e-3)
+    losses = [loss(Temperature(value), logits, labels, {}) for value in grid.tolist()]
+    found = fit_temperature(logits, labels, {})
+    assert found.intercept == pytest.approx(grid[int(np.argmin(losses))], abs=2e-3)
+    assert loss(found, logits, labels, {}) <= min(losses) + 1e-12
+    assert (found.slope, found.covariate) == (0.0, None)
+
+
+def test_the_scale_of_logits_moves_the_temperature_and_nothing_else() -> None:
+    logits, labels = drawn(200, 0.5)
+    one, other = fit_temperature(logits, labels, {}), fit_temperature(logits / 1000, labels, {})
+    torch.testing.assert_close(one.apply(logits, {}), other.apply(logits / 1000, {}), atol=1e-4, rtol=0)
+
+
+def test_apply_divides_by_the_temperature_of_the_node() -> None:
+    temperature = Temperature(0.1, -0.5, "degree", centre=2.0, spread=4.0)
+    logits = torch.tensor([[1.0, 2, 3], [0, 0, 5]])
+    found = temperature.apply(logits, {"degree": torch.tensor([6.0, -1000])})
+    for row, z in enumerate((1.0, -3.0)):  # the second is cut off
+        expected = (logits[row].double() / math.exp(0.1 - 0.5 * z)).log_softmax(0)
+        torch.testing.assert_close(found[row], expected)
+
+
+def test_a_slope_is_found_where_there_is_one() -> None:
+    z = torch.randn(4000)
+    logits, labels = drawn(4000, 0.3 + 0.6 * z.clamp(-3, 3))
+    found = fit_temperature(logits, labels, {"degree": 10 + 5 * z}, covariate="degree")
+    assert found.slope == pytest.approx(0.6, abs=0.1)
+    assert found.intercept == pytest.approx(0.3, abs=0.1)
+    assert found.centre == pytest.approx(10, abs=0.3)
+
+
+def test_few_nodes_keep_the_slope_small() -> None:
+    z = torch.tensor([-1.0, 1, -1, 1])
+    logits, labels = torch.tensor([[4.0, 0]] * 4), torch.tensor([0, 1, 0, 1])  # right where z is low
+    few = fit_temperature(logits, labels, {"z": z}, covariate="z")
+    many = fit_temperature(logits.repeat(50, 1), labels.repeat(50), {"z": z.repeat(50)}, covariate="z")
+    assert 0 < few.slope < many.slope
+
+
+def test_labels_that_are_all_right_or_all_wrong_give_a_finite_temperature() -> None:
+    logits = torch.tensor([[1.0, -1], [-1, 1], [1, -1]])  # of spread one
+    right, wrong = (fit_temperature(logits, labels, {}) for labels in (logits.argmax(1), logits.argmin(1)))
+    assert -LARGEST_STEP <= right.intercept < -2.0  # down to where the loss is zero
+    assert wrong.intercept == pytest.approx(LARGEST_STEP)
+    assert torch.isfinite(right.apply(logits, {})).all()
+
+
+@pytest.mark.parametrize("logits", [torch.zeros(5, 3), torch.randn(5, 1)], ids=["equal logits", "one class"])
+def test_logits_that_say_nothing(logits: Tensor) -> None:
+    found = fit_temperature(logits, torch.zeros(5, dtype=torch.long), {"z": torch.ones(5)}, covariate="z")
+    torch.testing.assert_close(found.apply(logits, {"z": torch.ones(5)}), logits.double().log_softmax(1))
+
+
+def test_a_covariate_that_is_not_there_or_of_the_wrong_length() -> None:
+    temperature = Temperature(covariate="degree")
+    with pytest.raises(UsageError, match="unknown covariate 'degree': choose from precision"):
+        temperature.apply(torch.zeros(3, 2), {"precision": torch.ones(3)})
+    with pytest.raises(DataError, match=r"expected one number per node, 3, got \(2,\)"):
+        temperature.apply(torch.zeros(3, 2), {"degree": torch.ones(2)})

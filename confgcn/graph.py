@@ -91,7 +91,7 @@ class Graph:
         given = {"train": train, "validation": validation, "test": test}
         parts = {part: checks.checked_part(value, part, label_array) for part, value in given.items()}
         checks.check_disjoint(parts)
-        adjacency, counts = _symmetric_adjacency(checks.checked_edges(edges, num_nodes), num_nodes)
+        adjacency, counts = symmetric_adjacency(checks.checked_edges(edges, num_nodes), num_nodes)
         return cls(
             name=name,
             adjacency=adjacency,
@@ -204,7 +204,7 @@ class Graph:
         return [text for text in (*_edge_notices(self), *_feature_notices(self), *_label_notices(self)) if text]
 
 
-def _symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:
+def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:
     """Both directions of every edge, each once, and one self loop per node, sorted by target then source."""
     source, target = pairs[:, 0], pairs[:, 1]
     listed = np.unique(target * num_nodes + source)

@@ -33,8 +33,9 @@ class Prediction:
     """What a method says of every node.
 
     Shapes: ``logits`` (N, C), finite; ``mu`` (N, C), label scores; ``precision`` (N, C), the diagonal of the
-    inverse covariance; ``distance`` and ``influence`` (E,), over every edge of the graph's adjacency. Where only
-    some nodes were asked for, ``nodes`` (n,) says which, and ``logits`` (n, C) has their rows alone.
+    inverse covariance; ``evidence`` (N,), the share of what a node hears that comes from labels; ``distance`` and
+    ``influence`` (E,), over every edge of the graph's adjacency. Where only some nodes were asked for, ``nodes`` (n,)
+    says which, and ``logits`` (n, C) has their rows alone.
     """
 
     logits: Tensor
@@ -43,6 +44,7 @@ class Prediction:
     distance: Tensor | None = None
     influence: Tensor | None = None
     nodes: Tensor | None = None
+    evidence: Tensor | None = None
 
     def logits_of(self, nodes: Tensor) -> Tensor:
         """The logits of these nodes, (n, C)."""
@@ -100,6 +102,10 @@ class AbstractMethod(nn.Module, ABC):
         prediction: Prediction = self(graph, nodes)
         return replace(prediction, logits=prior_where_silent(graph, prediction.logits, prediction.nodes))
 
+    def with_uniform_influence(self) -> AbstractMethod | None:
+        """The same trained weights, every neighbour counting the same; None where there are no influences."""
+        return None
+
     def setup(self, graph: Graph) -> None:
         """Work done once, before the first step; what it finds is kept in buffers."""
 
@@ -114,7 +120,8 @@ class AbstractMethod(nn.Module, ABC):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for the optimiser; by default one group of all parameters.
 
-        ``weight_decay`` is a number, or a function that gives one for the squared norm of a parameter.
+        ``weight_decay`` is a number, or a function that gives one for the squared norm of a parameter; a
+        ``learning_rate`` takes the place of the recipe's.
         """
         return [{"params": list(self.parameters())}]
 

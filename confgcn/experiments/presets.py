@@ -11,10 +11,13 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
 
-from confgcn.data.transforms import FeatureScaling
+from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.transforms import FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
+from confgcn.graph import Graph
 from confgcn.method import AbstractMethod
 from confgcn.methods import method_class
+from confgcn.ranges import NonNegative, Share
 from confgcn.toml import read_toml
 from confgcn.training.recipe import SETTINGS, Recipe, validated
 
@@ -27,11 +30,28 @@ Sections = dict[str, dict[str, Any]]
 
 
 class DataSettings(BaseModel):
-    """What is done to a graph before a method sees it."""
+    """What is done to a graph before a method sees it.
+
+    All but ``feature_scaling`` is for experiments: a graph made harder on purpose (``confgcn.data.perturb``), drawn
+    with the seed of the run.
+    """
 
     model_config = SETTINGS
 
     feature_scaling: FeatureScaling = "none"
+    edges_between_classes: NonNegative = 0.0
+    flipped_labels: Share = 0.0
+    held_back_validation: Share = 0.0
+
+    def prepare(self, graph: Graph, *, seed: int) -> Graph:
+        """The graph as the method is to see it."""
+        if self.edges_between_classes:
+            graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
+        if self.flipped_labels:
+            graph = flip_training_labels(graph, self.flipped_labels, seed=seed)
+        if self.held_back_validation:
+            graph = hold_back_validation(graph, self.held_back_validation, seed=seed)
+        return scale_features(graph, self.feature_scaling)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ import torch
 
 from confgcn import kernels
 from confgcn.data.datasets import dataset_named, load_graph
-from confgcn.data.transforms import scale_features
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
 from confgcn.experiments.presets import ANY, RunSettings, resolve
@@ -121,12 +120,14 @@ def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
             yield graph
 
 
-def make_loop(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = ()) -> TrainingLoop:
-    """A new method and the loop that trains it, on the graph as the preset wants it.
+def make_loop(
+    graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int = 0
+) -> TrainingLoop:
+    """A new method and the loop that trains it, on the graph as the settings want it.
 
-    Draws the first random numbers of the run.
+    Draws the first random numbers of the run. The seed is that of experiments on a changed graph.
     """
-    graph = scale_features(graph, settings.data.feature_scaling)
+    graph = settings.data.prepare(graph, seed=seed)
     return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks)
 
 
@@ -138,7 +139,7 @@ def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
 def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
     """Train without writing anything."""
     with seeded(seed):
-        loop = make_loop(graph, settings)
+        loop = make_loop(graph, settings, seed=seed)
         loop.fit()
     return loop
 
@@ -161,7 +162,8 @@ def run_once(
         notify(notice)
     started = time.monotonic()
     with seeded(config["seed"]):
-        loop = make_loop(graph, settings, [*callbacks, Checkpointer(directory.checkpoints, stop)])
+        callbacks = [*callbacks, Checkpointer(directory.checkpoints, stop)]
+        loop = make_loop(graph, settings, callbacks, seed=config["seed"])
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
         with _best_kept(directory, loop, config, graph):

@@ -8,7 +8,6 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn.data.transforms import scale_features
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
 from confgcn.experiments.presets import DataSettings
 from confgcn.graph import Graph
@@ -25,17 +24,21 @@ class SavedRun:
 
     method: AbstractMethod
     config: dict[str, Any]
+    data: DataSettings
     shape: Shape
     graph_sha256: str
 
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
+        return self.method.predict(self.prepared(graph).training_view())
+
+    def prepared(self, graph: Graph) -> Graph:
+        """The graph the method was trained on, given as it was loaded, as the settings wanted it."""
         if Shape.of(graph) != self.shape:
             raise DataError(f"{graph.name}: the method was trained on {self.shape}, this graph has {Shape.of(graph)}")
         if graph.training_view().fingerprint != self.graph_sha256:
             raise DataError(f"{graph.name}: not the graph the method was trained on, though its shape is the same")
-        scaled = scale_features(graph, self.config["data"]["feature_scaling"])
-        return self.method.predict(scaled.training_view())
+        return self.data.prepare(graph, seed=self.config["seed"])
 
 
 def load_run(run: Path | str) -> SavedRun:
@@ -52,7 +55,7 @@ def load_run(run: Path | str) -> SavedRun:
 
 def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
     config, shape = record["config"], Shape(**record["shape"])
-    validated(DataSettings, config["data"], where="settings of the data")
+    data = validated(DataSettings, config["data"], where="settings of the data")
     method = method_class(config["method"])(shape, **config["model"])
     method.load_state_dict(tensors)
-    return SavedRun(method.eval(), config, shape, record["graph_sha256"])
+    return SavedRun(method.eval(), config, data, shape, record["graph_sha256"])

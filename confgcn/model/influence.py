@@ -1,4 +1,4 @@
-"""The influence r_uv of a node u on its neighbour v."""
+"""The influence r_uv of a node u on its neighbour v, and what it is made of."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from confgcn.ops.function import HandDerived
 from confgcn.receptive_field import ReceptiveField
 from confgcn.sparse import SparseStructure
 
-InfluenceScore = Literal["distance", "uniform"]
-InfluenceNormalisation = Literal["none", "softmax"]
+InfluenceScore = Literal["distance", "agreement", "uniform"]
+InfluenceNormalisation = Literal["none", "softmax", "walk"]
+
+SELF_SHARE = 0.2  # of what a node hears, under ``walk``, where all its neighbours count fully
 
 
 def influence(
     field: ReceptiveField,
     distance: Tensor,
     *,
-    score: InfluenceScore,
+    score: Literal["distance", "uniform"],
     distance_offset: float,
-    normalisation: InfluenceNormalisation,
+    normalisation: Literal["none", "softmax"],
 ) -> Tensor:
     r"""Influence over every edge of the field (section 5), from the distance over all edges (E,).
 
@@ -38,6 +40,69 @@ def influence(
         return normalise(structure, torch.ones_like(field.pick(distance.detach())), normalisation)
     weights: Tensor = _Influence.of(distance, field, structure, distance_offset, normalisation)
     return weights
+
+
+def trusting_influence(
+    adjacency: SparseStructure,
+    field: ReceptiveField,
+    beliefs: tuple[Tensor, Tensor, Tensor],
+    *,
+    score: InfluenceScore,
+    distance_offset: float,
+    normalisation: InfluenceNormalisation,
+) -> Tensor:
+    """Influence over every edge of the field from ``beliefs``: mu and precision (N, C), and the distance (E,).
+
+    No gradient reaches the beliefs through it: they would learn to trust whoever makes the training labels fit. A
+    score that is a ``distance`` is c / (d_M + c), so that nobody counts more than fully.
+    """
+    mu, precision, distance = (quantity.detach() for quantity in beliefs)
+    if score == "agreement":
+        scores = agreement(adjacency, mu, precision)
+    elif score == "uniform":
+        scores = torch.ones_like(distance)
+    else:
+        scores = distance_offset / (distance + distance_offset)
+    if normalisation == "walk":
+        return field.pick(walk(adjacency, scores))
+    return normalise(field.hops[0].structure, field.pick(scores), normalisation)
+
+
+def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
+    r"""How likely the two ends of every edge are to share a label, (E,): the influence put right.
+
+    .. math:: a_{uv} = \tfrac{1}{2} \mu_u^T (\Sigma_u^{-1} + \Sigma_v^{-1}) \mu_v, \qquad
+              s_{uv} = \frac{(C - 1) a_{uv}}{(C - 1) a_{uv} + 1 - a_{uv}}
+
+    a is the inner product whose distance is d_M: a quarter of
+    :math:`(\mu_u^T M \mu_u + \mu_v^T M \mu_v - d_M(u, v))` for :math:`M = \Sigma_u^{-1} + \Sigma_v^{-1}`. So it falls
+    with the distance, as the paper's 1 / d_M does, and rises with the precision of either end, where 1 / d_M falls: an
+    unsure neighbour counts less. For precisions of one a is the probability that labels drawn from both ends are
+    equal, which is 1/C for ends of which nothing is known; s is the probability of equal labels where before looking
+    they are as likely equal as not.
+
+    Shapes: ``mu`` (N, C), rows that sum to one; ``precision`` (N, C), from 0 to 1.
+    """
+    products = kernels.active().entry_products
+    weighted = precision * mu
+    common = (products(adjacency, weighted, mu) + products(adjacency, mu, weighted)).mul_(0.5).clamp_(0.0, 1.0)
+    odds = common * (mu.shape[1] - 1)
+    return odds / (odds + (1.0 - common))
+
+
+def walk(adjacency: SparseStructure, scores: Tensor) -> Tensor:
+    r"""Scores (E,) from 0 to 1 as the steps of a random walk, which stays where it is rather than go astray.
+
+    .. math:: r_{uv} = (1 - \beta) \frac{s_{uv}}{|N(v) \setminus v|}, \qquad r_{vv} = 1 - \sum_{u \ne v} r_{uv}
+
+    Unlike a softmax it does not share out among the neighbours what none of them deserves: a node that nobody agrees
+    with listens to itself. An edge's influence depends on nobody but its two ends.
+    """
+    is_loop = adjacency.indices == adjacency.rows
+    neighbours = adjacency.indptr.diff().sub_(1).clamp_(min=1).to(scores.dtype)
+    weights = (scores * (1.0 - SELF_SHARE) / neighbours.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
+    rest = 1.0 - kernels.active().sum_rows(adjacency, weights)
+    return weights.masked_scatter_(is_loop, rest)
 
 
 class _Influence(HandDerived):

@@ -1,11 +1,12 @@
-"""One graph convolution whose neighbours are weighed by their influence."""
+"""Graph convolutions whose neighbours are weighed by their influence."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from confgcn.ops import convolve
+from confgcn.ops import convolve, matmul, propagate
+from confgcn.ops import dropout as dropped
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 
@@ -13,6 +14,10 @@ class ConfidenceConvolution(nn.Module):
     r"""A layer of ConfGCN before its activation (section 5).
 
     .. math:: h_v^{k+1} = f\left(\sum_{u \in N(v)} r_{uv} (W^k h_u^k + b^k)\right)
+
+    With K ``steps`` the mean over a walk takes the place of the sum, and D drops the messages of whole nodes:
+
+    .. math:: h^{k+1} = f\left(\frac{1}{K + 1} \sum_{i=0}^{K} R^i D(W^k h^k + b^k)\right)
 
     Shapes: features (sources, in), influence (E,) -> (targets, out).
     """
@@ -29,6 +34,24 @@ class ConfidenceConvolution(nn.Module):
             nn.init.zeros_(self.bias)
 
     def forward(
-        self, structure: SparseStructure, influence: Tensor, features: Tensor | SparseMatrix, *, dropout: float
+        self,
+        structure: SparseStructure,
+        influence: Tensor,
+        features: Tensor | SparseMatrix,
+        *,
+        dropout: float = 0.0,
+        node_dropout: float = 0.0,
+        steps: int = 0,
     ) -> Tensor:
-        return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout)
+        if not steps:
+            return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout)
+        message = matmul(dropped(features, dropout, training=True), self.weight)
+        if self.bias is not None:
+            message = message + self.bias
+        return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps)
+
+
+def _drop_rows(values: Tensor, rate: float) -> Tensor:
+    kept = dropped(values.new_ones(len(values), 1), rate, training=True)
+    assert isinstance(kept, Tensor)
+    return values * kept if rate else values

@@ -13,6 +13,11 @@ from torch import Tensor
 
 from confgcn.ops.function import HandDerived
 
+# What L_reg counts for and against a precision before anything is known: 0.5 / (0.5 + 0.1) is what it then tends to,
+# and a node that hears nothing but labels tends to (0.5 + 10) / (0.5 + 10 + 0.1).
+PRIOR_FOR, PRIOR_AGAINST, COUNT_OF_EVIDENCE = 0.5, 0.1, 10.0
+NEAREST_TO_BOUND = 1e-6  # so that logarithms stay finite
+
 
 def smooth_loss(distance: Tensor) -> Tensor:
     r"""Neighbours have similar label distributions.
@@ -22,6 +27,16 @@ def smooth_loss(distance: Tensor) -> Tensor:
     ``distance`` (E,) holds every undirected edge twice, and self loops at distance zero: hence the half.
     """
     return 0.5 * distance.sum()
+
+
+def trusted_smooth_loss(distance: Tensor, influence: Tensor) -> Tensor:
+    r"""The same over neighbours as far as they are trusted, so that a stranger does not pull.
+
+    .. math:: \sum_v \sum_{u \in N(v)} r_{uv} \, d_M(u, v)
+
+    The influence is taken as it is: a node does not lose trust in order to be left alone.
+    """
+    return torch.dot(distance, influence.detach())
 
 
 def label_loss(mu: Tensor, precision: Tensor, nodes: Tensor, labels: Tensor, *, certainty: float) -> Tensor:
@@ -65,6 +80,17 @@ def const_loss(mu: Tensor, probabilities: Tensor) -> Tensor:
     return loss
 
 
+def consensus_loss(mu: Tensor, consensus: Tensor, probabilities: Tensor) -> Tensor:
+    r"""L_const, as two pulls: predictions follow the sharpened consensus, the consensus follows the predictions.
+
+    .. math:: \sum_{v \in V} \|\hat{Y}_v - [\mu_v]\|^2 + \|c_v - [\hat{Y}_v]\|^2
+
+    What stands in brackets is held fixed, or the sharpening of :math:`\mu = c^{1/T} / Z` would be undone. With dropout
+    every step sees another prediction, so that c becomes their running mean.
+    """
+    return const_loss(probabilities, mu.detach()) + const_loss(consensus, probabilities.detach())
+
+
 class _SquaredDistance(HandDerived):
     """sum (a - b)^2; dL/da = 2 g (a - b) = -dL/db."""
 
@@ -91,6 +117,37 @@ def reg_loss(diagonal: Tensor) -> Tensor:
     """
     loss: Tensor = _NegativePart.of(diagonal)
     return loss
+
+
+def evidence_loss(precision: Tensor, evidence: Tensor) -> Tensor:
+    r"""L_reg, as a prior that makes precisions grow with evidence and keeps them between 0 and 1.
+
+    .. math:: - \sum_{v, c} (\alpha + \nu e_v) \log \Sigma^{-1}_{vcc} + \beta \log (1 - \Sigma^{-1}_{vcc})
+
+    e is the share of what a node hears that comes from labelled nodes. Where nobody disagrees a precision tends to
+    :math:`(\alpha + \nu e) / (\alpha + \nu e + \beta)`; L_smooth and L_label pull it down. (TACO's own term lets it
+    be largest where there is no evidence at all.)
+
+    Shapes: ``precision`` (N, C), from 0 to 1; ``evidence`` (N,).
+    """
+    loss: Tensor = _Evidence.of(precision, PRIOR_FOR + COUNT_OF_EVIDENCE * evidence.detach()[:, None])
+    return loss
+
+
+class _Evidence(HandDerived):
+    """dL/dp = g (beta / (1 - p) - counts / p)."""
+
+    @staticmethod
+    def forward(ctx: Any, precision: Tensor, counts: Tensor) -> Tensor:
+        inside = precision.clamp(NEAREST_TO_BOUND, 1.0 - NEAREST_TO_BOUND)
+        ctx.save_for_backward(inside, counts)
+        return -(counts * inside.log() + PRIOR_AGAINST * torch.log1p(-inside)).sum()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        HandDerived.refuse_second_derivative()
+        inside, counts = ctx.saved_tensors
+        return gradient * (PRIOR_AGAINST / (1.0 - inside) - counts / inside), None
 
 
 class _NegativePart(HandDerived):

@@ -10,15 +10,17 @@ from typing import Any, Literal
 from torch import Tensor, nn
 from torch.nn import functional
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, present
 from confgcn.model import losses
-from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, influence
+from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, influence, trusting_influence
 from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
-from confgcn.ops import edge_distance, rows_at, softmax
-from confgcn.ranges import Depth, DropoutRate, NonNegative, Positive, Width
-from confgcn.receptive_field import Hop
+from confgcn.ops import dropout as dropped
+from confgcn.ops import edge_distance, propagate, rows_at, softmax
+from confgcn.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, WholeNumber, Width
+from confgcn.receptive_field import Hop, ReceptiveField
 from confgcn.sparse import SparseMatrix
 
 
@@ -27,24 +29,31 @@ class ConfGCN(AbstractMethod):
 
     .. math:: L = L_{cross} + \lambda_1 L_{smooth} + \lambda_2 L_{label} + \lambda_3 L_{const} + \lambda_4 L_{reg}
 
-    The defaults are the printed equations. Where the authors' released code differs an argument says so;
-    ``docs/paper_and_code.md`` lays the two side by side.
+    The defaults are the printed equations. Where the authors' released code differs, or where the preset
+    ``consensus`` puts something right, an argument says so; ``docs/paper_and_code.md`` lays all three side by side.
 
     Args:
-        hidden_dim, num_layers, dropout: width and number K of the graph layers; dropout on the input of each.
-        influence: ``distance`` (the paper) or ``uniform`` (control: every neighbour counts the same).
-        normalisation: of the influences over N(v): ``none`` (the paper) or ``softmax`` (released).
+        hidden_dim, num_layers, dropout: width and number of the graph layers; dropout on the input of every layer.
+        steps, node_dropout: where there are steps, a layer takes the mean over a walk of so many, and drops the
+            messages of whole nodes; none, and one aggregation (the paper).
+        influence: ``distance`` (the paper), ``agreement`` (consensus) or ``uniform`` (control: every neighbour counts
+            the same).
+        normalisation: of the influences over N(v): ``none`` (the paper), ``softmax`` (released), ``walk`` (consensus).
         distance_offset: the constant c in r = 1 / (d_M + c).
         activation, bias: ReLU and b (the paper), or ``identity`` and none (released).
         output: a ``dense`` layer after the K graph layers (the paper), or the K-th ``graph`` layer (released).
-        mu_form, precision_form: how mu and precision come from their parameters.
+        mu_form, mu_temperature, precision_form: how mu and precision come from their parameters.
         lambda_smooth, lambda_label, lambda_const, lambda_reg: weights of the terms; zero removes a term.
         gamma, label_certainty: the term I/gamma of L_label is ``divided`` (the paper) or I*gamma, ``multiplied``.
         quadratic_scale: factor of L_smooth and L_label: 1 (the paper), 1/2 (released, as in TACO).
-        const_over: L_const over ``all`` nodes (the paper) or the ``labelled`` ones (released).
-        reg_on: L_reg on the ``covariance`` (the paper) or the ``precision`` (released).
-        cross: L_cross as a ``sum`` (the paper) or ``mean`` (released).
-        doubled_l2: strength of the released code's regulariser.
+        smooth_over: L_smooth over all ``edges`` (the paper), or by their ``influence`` (consensus).
+        const_over: L_const over ``all`` nodes (the paper), the ``labelled`` ones (released), or all of them as two
+            pulls, to and from a ``consensus``.
+        reg_on: L_reg on the ``covariance`` (the paper) or the ``precision`` (released), or by the ``evidence``.
+        cross, terms: L_cross and the other terms as a ``sum`` (the paper) or a ``mean`` (released has it in L_cross).
+        doubled_l2, weight_decay: strength of the released code's regulariser on every parameter; of a plain one on
+            the weights of layers alone.
+        confidence_learning_rate: of mu and precision; None: the recipe's.
     """
 
     def __init__(
@@ -54,6 +63,8 @@ class ConfGCN(AbstractMethod):
         hidden_dim: Width = 16,
         num_layers: Depth = 2,
         dropout: DropoutRate = 0.0,
+        steps: WholeNumber = 0,
+        node_dropout: DropoutRate = 0.0,
         influence: InfluenceScore = "distance",
         normalisation: InfluenceNormalisation = "none",
         distance_offset: Positive = 1.0,
@@ -61,6 +72,7 @@ class ConfGCN(AbstractMethod):
         bias: bool = True,
         output: Literal["dense", "graph"] = "dense",
         mu_form: MuForm = "free",
+        mu_temperature: Positive = 1.0,
         precision_form: PrecisionForm = "free",
         lambda_smooth: NonNegative = 1.0,
         lambda_label: NonNegative = 1.0,
@@ -69,13 +81,19 @@ class ConfGCN(AbstractMethod):
         gamma: Positive = 1.0,
         label_certainty: Literal["divided", "multiplied"] = "divided",
         quadratic_scale: NonNegative = 1.0,
-        const_over: Literal["all", "labelled"] = "all",
-        reg_on: Literal["covariance", "precision"] = "covariance",
+        smooth_over: Literal["edges", "influence"] = "edges",
+        const_over: Literal["all", "labelled", "consensus"] = "all",
+        reg_on: Literal["covariance", "precision", "evidence"] = "covariance",
         cross: Literal["sum", "mean"] = "sum",
+        terms: Literal["sum", "mean"] = "sum",
         doubled_l2: NonNegative = 0.0,
+        weight_decay: NonNegative = 0.0,
+        confidence_learning_rate: LearningRate | None = None,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        if not steps and (node_dropout or reg_on == "evidence"):
+            raise UsageError("steps = 0: node_dropout and reg_on = 'evidence' need a walk of at least one step")
+        self.dropout, self.node_dropout, self.steps = dropout, node_dropout, steps
         self.influence: InfluenceScore = influence
         self.normalisation: InfluenceNormalisation = normalisation
         self.distance_offset = distance_offset
@@ -83,13 +101,17 @@ class ConfGCN(AbstractMethod):
         self.lambdas = {"smooth": lambda_smooth, "label": lambda_label, "const": lambda_const, "reg": lambda_reg}
         self.certainty = gamma if label_certainty == "multiplied" else 1.0 / gamma
         self.scales = {"smooth": quadratic_scale, "label": quadratic_scale}
-        self.const_over = const_over
-        self.reg_on = reg_on
-        self.cross_is_mean = cross == "mean"
-        self.doubled_l2 = doubled_l2
+        self.smooth_over, self.const_over, self.reg_on = smooth_over, const_over, reg_on
+        self.cross_is_mean, self.terms_are_means = cross == "mean", terms == "mean"
+        self.doubled_l2, self.weight_decay = doubled_l2, weight_decay
+        self.confidence_learning_rate = confidence_learning_rate
 
         self.label_distribution = LabelDistribution(
-            shape.num_nodes, shape.num_classes, mu_form=mu_form, precision_form=precision_form
+            shape.num_nodes,
+            shape.num_classes,
+            mu_form=mu_form,
+            precision_form=precision_form,
+            temperature=mu_temperature,
         )
         last = shape.num_classes if output == "graph" else hidden_dim
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), last]
@@ -102,40 +124,77 @@ class ConfGCN(AbstractMethod):
             nn.init.zeros_(self.dense.bias)
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        nodes = None if self.steps else nodes  # several steps read nearly every node
         field = graph.receptive_field(nodes, depth=len(self.layers))
         mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
         distance = edge_distance(graph.adjacency, mu, precision)  # (E,)
-        weights = influence(  # of every edge the field reads; the same for every layer
+        weights = self._influence(graph, field, mu, precision, distance)  # of every edge the field reads
+        first, *others = zip(field.hops, self.layers, strict=True)
+        hidden = self._convolve(weights, field.features, *first)
+        for hop, layer in others:
+            hidden = self._convolve(weights, self._activate(hidden), hop, layer)
+        logits = hidden if self.dense is None else self._classify(self.dense, hidden)
+        evidence = self._evidence(graph, weights) if self.steps else None
+        return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes, evidence)
+
+    def _influence(
+        self, graph: Graph, field: ReceptiveField, mu: Tensor, precision: Tensor, distance: Tensor
+    ) -> Tensor:
+        """The same for every layer."""
+        if self.influence == "agreement" or self.normalisation == "walk":
+            return trusting_influence(
+                graph.adjacency,
+                field,
+                (mu, precision, distance),
+                score=self.influence,
+                distance_offset=self.distance_offset,
+                normalisation=self.normalisation,
+            )
+        return influence(
             field,
             distance,
             score=self.influence,
             distance_offset=self.distance_offset,
             normalisation=self.normalisation,
         )
-        first, *others = zip(field.hops, self.layers, strict=True)
-        hidden = self._convolve(weights, field.features, *first)
-        for hop, layer in others:
-            hidden = self._convolve(weights, self._activate(hidden), hop, layer)
-        logits = hidden if self.dense is None else self.dense(self._activate(hidden))
-        return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes)
 
     def _convolve(self, weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, layer: nn.Module) -> Tensor:
-        rate = self.dropout if self.training else 0.0
-        output: Tensor = layer(hop.structure, hop.pick(weights), features, dropout=rate)
+        output: Tensor = layer(
+            hop.structure,
+            hop.pick(weights),
+            features,
+            dropout=self.dropout if self.training else 0.0,
+            node_dropout=self.node_dropout if self.training else 0.0,
+            steps=self.steps,
+        )
         return output
+
+    def _classify(self, dense: nn.Linear, hidden: Tensor) -> Tensor:
+        logits: Tensor = dense(dropped(self._activate(hidden), self.dropout, training=self.training))
+        return logits
+
+    def _evidence(self, graph: Graph, weights: Tensor) -> Tensor:
+        """The share of what each node hears that comes from labelled nodes, (N,)."""
+        labelled = weights.new_zeros(graph.num_nodes, 1).index_fill_(0, graph.train, 1.0)
+        return propagate(graph.adjacency, weights, labelled, steps=self.steps).squeeze(1)
 
     def _activate(self, hidden: Tensor) -> Tensor:
         return functional.relu(hidden) if self.activation == "relu" else hidden
 
     def nodes_in_loss(self, graph: Graph) -> Tensor | None:
-        return None if self.lambdas["const"] and self.const_over == "all" else graph.train
+        return None if self.lambdas["const"] and self.const_over != "labelled" else graph.train
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         terms = {"cross": cross_entropy(graph, prediction, mean=self.cross_is_mean)}
         sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
         for name, weight in self.lambdas.items():
             if weight:
-                terms[name] = LossTerm(sums[name](graph, prediction), weight=weight * self.scales.get(name, 1.0))
+                count = len(graph.train) if name == "label" else graph.num_nodes
+                terms[name] = LossTerm(
+                    sums[name](graph, prediction),
+                    count if self.terms_are_means else None,
+                    weight * self.scales.get(name, 1.0),
+                )
         return terms
 
     def with_uniform_influence(self) -> ConfGCN:
@@ -145,10 +204,23 @@ class ConfGCN(AbstractMethod):
         return control
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        decay = partial(losses.doubled_l2_decay, strength=self.doubled_l2) if self.doubled_l2 else 0.0
-        return [{"params": list(self.parameters()), "weight_decay": decay}]
+        if self.doubled_l2:
+            decay = partial(losses.doubled_l2_decay, strength=self.doubled_l2)
+            return [{"params": list(self.parameters()), "weight_decay": decay}]
+        of_layers = dict(self.named_parameters(prefix=""))
+        confidences = [of_layers.pop(f"label_distribution.{name}") for name in ("raw_mu", "raw_precision")]
+        weights = [parameter for name, parameter in of_layers.items() if name.endswith("weight")]
+        biases = [parameter for name, parameter in of_layers.items() if name.endswith("bias")]
+        own_rate = {"learning_rate": self.confidence_learning_rate} if self.confidence_learning_rate else {}
+        return [
+            {"params": confidences, **own_rate},
+            {"params": weights, "weight_decay": self.weight_decay},
+            {"params": biases},
+        ]
 
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
+        if self.smooth_over == "influence":
+            return losses.trusted_smooth_loss(present(prediction.distance), present(prediction.influence))
         return losses.smooth_loss(present(prediction.distance))
 
     def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
@@ -157,10 +229,14 @@ class ConfGCN(AbstractMethod):
 
     def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
         mu, logits = present(prediction.mu), prediction.logits
+        if self.const_over == "consensus":
+            return losses.consensus_loss(mu, self.label_distribution.consensus(graph.node_rows), softmax(logits))
         if self.const_over == "labelled":
             mu, logits = rows_at(mu, graph.train), prediction.logits_of(graph.train)
         return losses.const_loss(mu, softmax(logits))
 
     def _reg(self, graph: Graph, prediction: Prediction) -> Tensor:
         precision = present(prediction.precision)
+        if self.reg_on == "evidence":
+            return losses.evidence_loss(precision, present(prediction.evidence))
         return losses.reg_loss(covariance(precision) if self.reg_on == "covariance" else precision)

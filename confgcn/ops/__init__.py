@@ -15,6 +15,7 @@ from confgcn.ops.gru_cell import GRUCell
 from confgcn.ops.linear import Linear
 from confgcn.ops.normalise import Normalisation, degree_weights, mean_weights, normalise
 from confgcn.ops.product import aggregate, matmul
+from confgcn.ops.propagate import propagate
 from confgcn.ops.rows import gather, rows_at, softmax
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "matmul",
     "mean_weights",
     "normalise",
+    "propagate",
     "rows_at",
     "softmax",
 ]

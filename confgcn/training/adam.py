@@ -20,34 +20,34 @@ class Adam:
 
     Args:
         groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` adds that share of w to g. It is a
-            number, or a function of the squared norm of w that gives one.
-        learning_rate: :math:`\alpha`.
+            number, or a function of the squared norm of w that gives one. A group may have a ``learning_rate`` of
+            its own.
+        learning_rate: :math:`\alpha` of the other groups.
     """
 
     MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8  # beta_1, beta_2, epsilon
 
     def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
-        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"] if w.requires_grad]
-        self.moments = [(w, torch.zeros_like(w), torch.zeros_like(w), decay) for w, decay in decays]
-        self.learning_rate = learning_rate
+        self.moments = [(w, torch.zeros_like(w), torch.zeros_like(w)) for w in _trained(groups)]
+        self.decays = [group.get("weight_decay", 0.0) for group in groups for _ in _trained([group])]
+        self.rates = [group.get("learning_rate", learning_rate) for group in groups for _ in _trained([group])]
         self.steps = 0
 
     @torch.no_grad()
     def step(self) -> None:
         """Change every parameter; one that nothing depends on has a gradient of zero."""
         self.steps += 1
-        rate = self.learning_rate / (1.0 - self.MEAN_DECAY**self.steps)
-        root = math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
-        numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate, root, self.EPSILON)
-        for weight, mean, square, decay in self.moments:
+        growth, root = 1.0 - self.MEAN_DECAY**self.steps, math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
+        for (weight, mean, square), decay, rate in zip(self.moments, self.decays, self.rates, strict=True):
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
             share = decay(squared_norm(weight)) if callable(decay) else decay
-            kernels.active().adam_step(weight, gradient, mean, square, (*numbers, share))
+            numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate / growth, root, self.EPSILON, share)
+            kernels.active().adam_step(weight, gradient, mean, square, numbers)
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""
-        means = {f"{number}/mean": mean for number, (_, mean, _, _) in enumerate(self.moments)}
-        squares = {f"{number}/square": square for number, (_, _, square, _) in enumerate(self.moments)}
+        means = {f"{number}/mean": mean for number, (_, mean, _) in enumerate(self.moments)}
+        squares = {f"{number}/square": square for number, (_, _, square) in enumerate(self.moments)}
         return {**means, **squares, "steps": torch.tensor(self.steps)}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
@@ -55,6 +55,10 @@ class Adam:
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
         self.steps = int(state["steps"])
+
+
+def _trained(groups: Sequence[Mapping[str, Any]]) -> list[Tensor]:
+    return [weight for group in groups for weight in group["params"] if weight.requires_grad]
 
 
 def squared_norm(weight: Tensor) -> float:

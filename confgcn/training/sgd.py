@@ -16,22 +16,25 @@ class SGD:
 
     Args:
         groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number or a
-            function of the squared norm of w that gives one.
-        learning_rate: :math:`\alpha`.
+            function of the squared norm of w that gives one. A group may have a ``learning_rate`` of its own.
+        learning_rate: :math:`\alpha` of the other groups.
     """
 
     def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
-        decays = [(w, group.get("weight_decay", 0.0)) for group in groups for w in group["params"]]
-        self.weights = [(weight, decay) for weight, decay in decays if weight.requires_grad]
-        self.learning_rate = learning_rate
+        self.weights = [
+            (weight, group.get("weight_decay", 0.0), group.get("learning_rate", learning_rate))
+            for group in groups
+            for weight in group["params"]
+            if weight.requires_grad
+        ]
 
     @torch.no_grad()
     def step(self) -> None:
         """Change every parameter that the objective depends on; any other stays, and does not decay."""
-        for weight, decay in self.weights:
+        for weight, decay, rate in self.weights:
             if weight.grad is not None:
                 share = decay(squared_norm(weight)) if callable(decay) else decay
-                weight.sub_(weight.grad + share * weight, alpha=self.learning_rate)
+                weight.sub_(weight.grad + share * weight, alpha=rate)
 
     def state(self) -> dict[str, Tensor]:
         """Nothing: a step depends on no step before it."""

@@ -10,6 +10,7 @@ from confgcn.exceptions import unknown_name
 from confgcn.experiments.paper import (
     about,
     claims,
+    confidence,
     figure1,
     figure2,
     figure3,
@@ -19,7 +20,7 @@ from confgcn.experiments.paper import (
     table1,
     table2,
 )
-from confgcn.experiments.paper.jobs import Job
+from confgcn.experiments.paper.jobs import Job, Kind
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 
@@ -28,12 +29,13 @@ from confgcn.experiments.paper.scope import Scope
 class Artefact:
     """``jobs`` says what has to be run, ``numbers`` what is shown, as it is written into JSON.
 
-    An examination has no jobs: it looks at graphs or at models that it trains itself.
+    An examination has no jobs: it looks at graphs or at models that it trains itself. ``kind``: of its runs.
     """
 
     jobs: Callable[[Scope], list[Job]]
     numbers: Callable[[Scope, Results], dict[str, Any]]
     is_examination: bool
+    kind: Kind = "paper"
 
 
 ALL, ABOUT = "all", "about"
@@ -49,6 +51,7 @@ OF_THE_PAPER = {
 BEYOND = {
     "overview": Artefact(overview.jobs, overview.numbers, is_examination=False),
     "presets": Artefact(presets.jobs, presets.numbers, is_examination=False),
+    "confidence": Artefact(confidence.jobs, confidence.numbers, is_examination=False, kind="confidence"),
 }
 ARTEFACTS = {**OF_THE_PAPER, **BEYOND, ABOUT: Artefact(about.jobs, about.numbers, is_examination=False)}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from confgcn.exceptions import CorruptFileError, UsageError
 from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
-from confgcn.experiments.paper.results import LEGEND, TABLE
+from confgcn.experiments.paper.results import FILES
 from confgcn.reporting.page import page
 from confgcn.reporting.render import PARTS, pictures_of, texts_of
 from confgcn.training.files import TEMPORARY_SUFFIX, read_json, write_atomic
@@ -17,7 +17,9 @@ from confgcn.training.run_directory import LOCK
 RUNS = "runs"  # runs that are not finished
 PAGE = "results.md"
 SUFFIXES = ("json", "md", "tex", "svg", "png")
-OURS = {LOCK, RUNS, PAGE, TABLE, LEGEND, *(f"{name}.{suffix}" for name in ARTEFACTS for suffix in SUFFIXES)}
+TABLES = {files.table for files in FILES.values()}
+LEGENDS = {files.legend for files in FILES.values()}
+OURS = {LOCK, RUNS, PAGE, *TABLES, *LEGENDS, *(f"{name}.{suffix}" for name in ARTEFACTS for suffix in SUFFIXES)}
 
 
 def check_folder(out: Path) -> None:
@@ -25,13 +27,17 @@ def check_folder(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is not a directory")
     entries = {entry.name.removesuffix(TEMPORARY_SUFFIX) for entry in out.iterdir()} if out.is_dir() else set()
-    if TABLE not in entries and entries - OURS:
+    if not TABLES & entries and entries - OURS:
         raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
 
 
 def check_renderable(out: Path, artefacts: Mapping[str, Artefact]) -> None:
     """Is there everything that the numbers are made of?"""
-    needed = {f"{name}.json" if row.is_examination else TABLE for name, row in artefacts.items() if name != ABOUT}
+    needed = {
+        f"{name}.json" if row.is_examination else FILES[row.kind].table
+        for name, row in artefacts.items()
+        if name != ABOUT
+    }
     missing = sorted(name for name in needed if not (out / name).is_file())
     if missing:
         raise UsageError(f"{out}: holds no {', '.join(missing)}; leave out --render-only to make them")

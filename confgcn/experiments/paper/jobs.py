@@ -7,13 +7,14 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.experiments.presets import RunSettings, hyperparameters, resolve
 from confgcn.methods import method_class
 
 Changes = tuple[tuple[str, Any], ...]
+Kind = Literal["paper", "confidence"]  # what is measured of a run, and which table keeps it
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Job:
     dataset: str
     variant: Variant
     seed: int
+    kind: Kind = "paper"
 
     def __str__(self) -> str:
         variant = self.variant
@@ -62,7 +64,8 @@ class Job:
 
     def key(self, data_dir: Path | None) -> str:
         """The hash of settings, seed and input data: a run is done once, whatever tables ask for it."""
-        return digest([self.settings_key, self.seed, graph_key(self.dataset, self.split_seed, data_dir)])
+        parts = [self.settings_key, self.seed, graph_key(self.dataset, self.split_seed, data_dir)]
+        return digest(parts if self.kind == "paper" else [*parts, self.kind])
 
 
 def split_seed_of(dataset: str, seed: int) -> int:

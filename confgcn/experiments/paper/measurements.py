@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.influence import summarise_influence
 from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
+from confgcn.experiments.paper.confidences import Confidences, measure_confidences
+from confgcn.experiments.paper.jobs import Kind
 from confgcn.experiments.saved_run import SavedRun, load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction, present
-from confgcn.model.network import ConfGCN
 
 Quarters = tuple[float, ...]
 
@@ -53,6 +55,14 @@ class Measurements:
     auroc_influence: float | None = None
     influence_by_precision: Quarters | None = None
 
+    def get(self, name: str) -> Any:
+        """The number, or the quarters, of that name."""
+        return getattr(self, name)
+
+    def cells(self) -> list[Any]:
+        """In the order of ``NAMES``."""
+        return list(asdict(self).values())
+
 
 NAMES = tuple(field.name for field in fields(Measurements))
 
@@ -81,11 +91,12 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
 
 
 def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[str, Any]:
-    if not isinstance(saved.method, ConfGCN):
+    control = saved.method.with_uniform_influence()
+    if control is None:
         return {}
     influence, precision = present(prediction.influence), present(prediction.precision)
     summary = asdict(summarise_influence(graph, influence, precision))
-    uniform = replace(saved, method=saved.method.with_uniform_influence()).predict(graph).logits
+    uniform = replace(saved, method=control).predict(graph).logits
     return {
         "changed_by_uniform": int((uniform.argmax(-1) != prediction.logits.argmax(-1)).sum()),
         "accuracy_made_uniform": accuracy(uniform[graph.test], graph.labels[graph.test]),
@@ -95,3 +106,10 @@ def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[st
         "auroc_influence": summary["auroc_same_label"],
         "influence_by_precision": tuple(summary["by_precision"]),
     }
+
+
+# What is measured of a run of each kind, from its folder, its graph as it was loaded, its metrics and its seconds.
+MEASURES: dict[Kind, Callable[[Path, Graph, dict[str, Any], float | None], Measurements | Confidences]] = {
+    "paper": measure,
+    "confidence": measure_confidences,
+}

@@ -12,11 +12,12 @@ from typing import Any
 
 from confgcn.exceptions import ConfGCNError, StoppedError
 from confgcn.experiments.paper.artefacts import ALL, artefacts_named
+from confgcn.experiments.paper.confidences import Confidences
 from confgcn.experiments.paper.environment import environment
 from confgcn.experiments.paper.folder import RUNS, check_folder, check_renderable
-from confgcn.experiments.paper.jobs import Job, graph_key
+from confgcn.experiments.paper.jobs import Job, Kind, graph_key
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.results import Results, RunRecord
+from confgcn.experiments.paper.results import FILES, Results, RunRecord
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome, Task
 from confgcn.experiments.paper.workers import perform_all
@@ -50,10 +51,11 @@ class Watcher:
 
 
 Failures = dict[str, Failure]  # by the name of a run, a table or a figure
+Tables = dict[Kind, Results]
 
 
 def reproduce(request: ReproductionRequest, watcher: Watcher) -> Failures:
-    """Run what is missing and write results.csv, settings.json and the numbers of every table and figure.
+    """Run what is missing and write the tables of runs, their settings and the numbers of every table and figure.
 
     Returns what could not be had, and why; it does not stop the rest.
     """
@@ -64,26 +66,28 @@ def reproduce(request: ReproductionRequest, watcher: Watcher) -> Failures:
     with held(request.out) as notices:
         for notice in notices:
             watcher.on_notice(notice)
-        results = Results(request.out)
-        failures = {} if request.render_only else _run_missing(request, results, watcher)
+        tables: Tables = {kind: Results(request.out, kind) for kind in FILES}
+        failures = {} if request.render_only else _run_missing(request, tables, watcher)
         for name, artefact in artefacts.items():
             if artefact.is_examination:
                 if request.render_only:
                     continue
                 watcher.on_notice(f"looking at what {name} shows")
             try:
+                results = tables[artefact.kind]
                 write_atomic(results.file(name), to_json(artefact.numbers(request.scope, results)))
             except ConfGCNError as error:
                 failures[name] = Failure(str(error), error.exit_code)
     return failures
 
 
-def _run_missing(request: ReproductionRequest, results: Results, watcher: Watcher) -> Failures:
-    results.mend()
-    _remove_left_overs(request.out / RUNS, results)
+def _run_missing(request: ReproductionRequest, tables: Tables, watcher: Watcher) -> Failures:
+    for results in tables.values():
+        results.mend()
+        _remove_left_overs(request.out / RUNS, results)
     wanted = [job for artefact in artefacts_named(request.what).values() for job in artefact.jobs(request.scope)]
     tasks, failures = _tasks(request, wanted)
-    missing = [task for task in tasks if task.key not in results]
+    missing = [task for task in tasks if task.key not in tables[task.job.kind]]
     watcher.on_plan(len(tasks), len(tasks) - len(missing))
     made_on = environment()
     with stop_request() as stop:
@@ -91,7 +95,7 @@ def _run_missing(request: ReproductionRequest, results: Results, watcher: Watche
             if isinstance(outcome, Failure):
                 failures[str(task.job)] = outcome
             else:
-                _keep(results, task, outcome, made_on)
+                _keep(tables[task.job.kind], task, outcome, made_on)
             watcher.on_run(task.job, outcome)
     if stop.received is not None:
         name = signal.Signals(stop.received).name
@@ -123,7 +127,12 @@ def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task
     return list(tasks.values()), failures
 
 
-def _keep(results: Results, task: Task, outcome: Measurements | Diverged, made_on: tuple[str, dict[str, Any]]) -> None:
+def _keep(
+    results: Results,
+    task: Task,
+    outcome: Measurements | Confidences | Diverged,
+    made_on: tuple[str, dict[str, Any]],
+) -> None:
     job = task.job
     settings = job.variant.settings(job.dataset)
     environment_key, environment_found = made_on
@@ -139,7 +148,7 @@ def _keep(results: Results, task: Task, outcome: Measurements | Diverged, made_o
         changes=job.variant.changes_text,
         seed=job.seed,
         outcome="diverged" if isinstance(outcome, Diverged) else "finished",
-        measured=Measurements() if isinstance(outcome, Diverged) else outcome,
+        measured=results.files.measured({}) if isinstance(outcome, Diverged) else outcome,
     )
     results.add(record, {environment_key: environment_found, job.settings_key: settings.as_dict()})
     for folder in task.folder.glob(f"{task.key}-*"):

@@ -1,21 +1,22 @@
-"""Finished runs, kept as they come: results.csv with one row a run, settings.json with what its hashes stand for."""
+"""Finished runs, kept as they come: a table with one row a run for each kind of measurement, and what hashes mean."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from confgcn.exceptions import CorruptFileError, ResourceError
-from confgcn.experiments.paper.jobs import Variant, settings_key
-from confgcn.experiments.paper.measurements import NAMES, Measurements
+from confgcn.experiments.paper import confidences, measurements
+from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper.jobs import Kind, Variant, settings_key
+from confgcn.experiments.paper.measurements import Measurements
 from confgcn.training.files import read_json, to_json, write_atomic
 
-TABLE, LEGEND = "results.csv", "settings.json"
 DIGITS = ".6g"
 
 Ending = Literal["finished", "diverged"]
@@ -36,24 +37,44 @@ class RunRecord:
     changes: str
     seed: int
     outcome: Ending
-    measured: Measurements
+    measured: Measurements | Confidences
 
     def row(self) -> list[str]:
         """As written into the table."""
         identity = [str(getattr(self, name)) for name in IDENTITY]
-        return identity + [_text(value) for value in asdict(self.measured).values()]
+        return identity + [_text(value) for value in self.measured.cells()]
 
 
 IDENTITY = tuple(field.name for field in fields(RunRecord) if field.name != "measured")
-COLUMNS = (*IDENTITY, *NAMES)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What runs of one kind are kept in: a table, and the settings that its hashes stand for."""
+
+    table: str
+    legend: str
+    names: tuple[str, ...]
+    measured: Callable[[dict[str, Any]], Measurements | Confidences]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*IDENTITY, *self.names)
+
+
+FILES: dict[Kind, Files] = {
+    "paper": Files("results.csv", "settings.json", measurements.NAMES, lambda cells: Measurements(**cells)),
+    "confidence": Files("confidence.csv", "confidence_settings.json", confidences.NAMES, Confidences),
+}
 
 
 class Results:
-    """The finished runs of a folder. One process writes, others may read."""
+    """The finished runs of one kind in a folder. One process writes, others may read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: Kind = "paper") -> None:
         self.folder = folder
-        self.table, self.legend = folder / TABLE, folder / LEGEND
+        self.files = FILES[kind]
+        self.table, self.legend = folder / self.files.table, folder / self.files.legend
         self.records = {record.run: record for record in self._read()}
         if self.records and not self.legend.is_file():
             raise CorruptFileError(f"{self.legend}: missing, though {self.table.name} is there")
@@ -80,7 +101,7 @@ class Results:
             write_atomic(self.legend, to_json(self.meanings))
         try:
             with self.table.open("a", newline="") as stream:
-                header = [COLUMNS] if stream.tell() == 0 else []
+                header = [self.files.columns] if stream.tell() == 0 else []
                 csv.writer(stream, lineterminator="\n").writerows([*header, record.row()])
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -94,7 +115,8 @@ class Results:
         """Drop a last line that was cut off by a crash, before more is appended."""
         if self.table.is_file() and not self.table.read_bytes().endswith(b"\n"):
             stream = io.StringIO()
-            csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *(r.row() for r in self.records.values())])
+            rows = [record.row() for record in self.records.values()]
+            csv.writer(stream, lineterminator="\n").writerows([self.files.columns, *rows])
             write_atomic(self.table, stream.getvalue().encode() if self.records else b"")
 
     def _index(self, record: RunRecord) -> None:
@@ -108,16 +130,16 @@ class Results:
         except UnicodeDecodeError as error:
             raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({error})") from None
         whole = text[: text.rfind("\n") + 1]
-        header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(COLUMNS)]
-        if tuple(header) != COLUMNS:
+        header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(self.files.columns)]
+        if tuple(header) != self.files.columns:
             raise CorruptFileError(f"{self.table}: its columns are not those of this version of confgcn")
         return [self._record(row, number) for number, row in enumerate(rows, start=2)]
 
     def _record(self, row: list[str], line: int) -> RunRecord:
         try:
-            cells: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
-            measured: dict[str, Any] = {name: _value(cells.pop(name)) for name in NAMES}
-            return RunRecord(**{**cells, "seed": int(cells["seed"])}, measured=Measurements(**measured))
+            cells: dict[str, Any] = dict(zip(self.files.columns, row, strict=True))
+            measured = self.files.measured({name: _value(cells.pop(name)) for name in self.files.names})
+            return RunRecord(**{**cells, "seed": int(cells["seed"])}, measured=measured)
         except ValueError as error:
             raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({error})") from None
 

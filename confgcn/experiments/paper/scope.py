@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confgcn.exceptions import UsageError
-from confgcn.experiments.paper.jobs import Job, Variant
+from confgcn.experiments.paper.jobs import Job, Kind, Variant
 from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS
 from confgcn.methods import check_method
@@ -40,8 +40,7 @@ class Scope:
         """Those of the methods that are asked for."""
         return [variant for variant in variants if not self.methods or variant.method in self.methods]
 
-    def jobs(self, usual: Sequence[str], variants: Iterable[Variant]) -> list[Job]:
+    def jobs(self, usual: Sequence[str], variants: Iterable[Variant], kind: Kind = "paper") -> list[Job]:
         """Every variant on every data set with every seed."""
-        chosen = self.wanted(variants)
-        datasets = self.datasets_or(usual)
-        return [Job(dataset, variant, seed) for dataset in datasets for variant in chosen for seed in range(self.seeds)]
+        chosen, datasets, seeds = self.wanted(variants), self.datasets_or(usual), range(self.seeds)
+        return [Job(dataset, variant, seed, kind) for dataset in datasets for variant in chosen for seed in seeds]

@@ -29,7 +29,7 @@ def accuracy_cell(runs: Mapping[int, RunRecord]) -> Cell | None:
 
 def accuracies(runs: Mapping[int, RunRecord]) -> dict[int, float]:
     """Test accuracy by seed, of the runs that did not diverge."""
-    found = {seed: record.measured.test_accuracy for seed, record in runs.items()}
+    found = {seed: record.measured.get("test_accuracy") for seed, record in runs.items()}
     return {seed: value for seed, value in found.items() if value is not None}
 
 
@@ -43,14 +43,14 @@ def mean_and_std(values: Sequence[float]) -> dict[str, float | None]:
 
 def mean_of(runs: Mapping[int, RunRecord], name: str) -> float | None:
     """The mean of a measurement over the runs that have it."""
-    values = [getattr(record.measured, name) for record in runs.values()]
+    values = [record.measured.get(name) for record in runs.values()]
     present = [value for value in values if value is not None]
     return statistics.fmean(present) if present else None
 
 
 def quarter_cells(runs: Mapping[int, RunRecord], name: str) -> list[dict[str, float | None]]:
     """Mean and standard deviation of a measurement by quarters."""
-    values = [getattr(record.measured, name) for record in runs.values()]
+    values = [record.measured.get(name) for record in runs.values()]
     return [mean_and_std(quarter) for quarter in zip(*(value for value in values if value is not None), strict=True)]
 
 
@@ -61,8 +61,8 @@ def paired_difference(runs: Mapping[int, RunRecord], others: Mapping[int, RunRec
 
 def paired_quarters(runs: Mapping[int, RunRecord], others: Mapping[int, RunRecord], name: str) -> list[Cell | None]:
     """Of a measurement, quarter by quarter; see :func:`paired`."""
-    sides = [
-        {seed: getattr(record.measured, name) for seed, record in side.items() if getattr(record.measured, name)}
+    sides: list[dict[int, Any]] = [
+        {seed: record.measured.get(name) for seed, record in side.items() if record.measured.get(name)}
         for side in (runs, others)
     ]
     return [paired(*({seed: value[q] for seed, value in side.items()} for side in sides)) for q in range(QUARTERS)]

@@ -10,8 +10,9 @@ from typing import Any
 
 from confgcn.data.datasets import load_graph
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, StoppedError
+from confgcn.experiments.paper.confidences import Confidences
 from confgcn.experiments.paper.jobs import Job
-from confgcn.experiments.paper.measurements import Measurements, measure
+from confgcn.experiments.paper.measurements import MEASURES, Measurements
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.training.run_directory import RunDirectory
 
@@ -44,7 +45,7 @@ class Diverged:
     """Training met a number that is not finite, and always will: a result, and no failure."""
 
 
-Outcome = Measurements | Diverged | Failure
+Outcome = Measurements | Confidences | Diverged | Failure
 
 
 def perform(task: Task) -> Outcome:
@@ -61,7 +62,7 @@ def perform(task: Task) -> Outcome:
         return Failure(f"{type(error).__name__}: {error}", 1)
 
 
-def _measured_anew_if_damaged(task: Task) -> Measurements:
+def _measured_anew_if_damaged(task: Task) -> Measurements | Confidences:
     """What a crash left in the folder may be damaged; the folder is our own, so the run begins again."""
     try:
         return _measured(task)
@@ -72,7 +73,7 @@ def _measured_anew_if_damaged(task: Task) -> Measurements:
         return _measured(task)
 
 
-def _measured(task: Task) -> Measurements:
+def _measured(task: Task) -> Measurements | Confidences:
     job, out = task.job, task.run_directory
     is_resumed = RunDirectory(out).holds_run
     request = RunRequest(
@@ -90,7 +91,7 @@ def _measured(task: Task) -> Measurements:
     metrics = train(request, notify=_unheard)["runs"][0]
     seconds = None if is_resumed else time.process_time() - started
     graph = load_graph(job.dataset, data_dir=task.data_dir, split_seed=job.split_seed)
-    return measure(out, graph, metrics, seconds)
+    return MEASURES[job.kind](out, graph, metrics, seconds)
 
 
 def _unheard(notice: Any) -> None:

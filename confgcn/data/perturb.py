@@ -1,0 +1,69 @@
+"""A graph made harder on purpose, to see what confidences are worth: strangers as neighbours, wrong labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from confgcn.checks import IntArray
+from confgcn.exceptions import DataError
+from confgcn.graph import Graph, symmetric_adjacency
+
+
+def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph:
+    """The graph with random new edges between nodes of different known labels: ``share`` times the edges it has.
+
+    Pairs are drawn uniformly, and again where they are of one class or there already.
+    """
+    source, target = graph.neighbours.indices.numpy(), graph.neighbours.rows.numpy()
+    present = _keys(source[source < target], target[source < target], graph.num_nodes)
+    known = np.flatnonzero(graph.labels.numpy() >= 0)
+    count = round(share * len(present))
+    _check_room(graph, known, present, count)
+    generator = np.random.default_rng(seed)
+    added: IntArray = np.empty(0, dtype=np.int64)
+    while len(added) < count:
+        one, other = generator.choice(known, size=(2, 2 * (count - len(added)) + 1))
+        different = graph.labels.numpy()[one] != graph.labels.numpy()[other]
+        drawn = _keys(one[different], other[different], graph.num_nodes)
+        fresh = drawn[~np.isin(drawn, present) & ~np.isin(drawn, added)]
+        _, first = np.unique(fresh, return_index=True)
+        added = np.concatenate([added, fresh[np.sort(first)]])[:count]
+    keys = np.concatenate([present, added])
+    pairs = np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
+    adjacency, counts = symmetric_adjacency(pairs, graph.num_nodes)
+    return replace(graph, adjacency=adjacency, edge_counts=counts)
+
+
+def flip_training_labels(graph: Graph, share: float, *, seed: int) -> Graph:
+    """The graph with ``share`` of its training labels, drawn at random, changed to another class, drawn likewise."""
+    if graph.num_classes < 2:
+        raise DataError(f"{graph.name}: labels of a single class cannot be flipped")
+    generator = np.random.default_rng(seed)
+    chosen = generator.choice(graph.train.numpy(), size=round(share * len(graph.train)), replace=False)
+    steps = generator.integers(1, graph.num_classes, size=len(chosen))
+    labels = graph.labels.clone()
+    labels[chosen] = (labels[chosen] + torch.from_numpy(steps)) % graph.num_classes
+    return replace(graph, labels=labels)
+
+
+def hold_back_validation(graph: Graph, share: float, *, seed: int) -> Graph:
+    """The graph with ``share`` of its validation nodes, drawn at random, in no part of the split."""
+    order = np.random.default_rng(seed).permutation(graph.validation.numpy())
+    kept = order[round(share * len(order)) :]
+    return replace(graph, validation=torch.from_numpy(np.sort(kept)))
+
+
+def _keys(one: IntArray, other: IntArray, num_nodes: int) -> IntArray:
+    """A number for each undirected pair."""
+    keys: IntArray = np.minimum(one, other) * num_nodes + np.maximum(one, other)
+    return keys
+
+
+def _check_room(graph: Graph, known: IntArray, present: IntArray, count: int) -> None:
+    sizes = np.bincount(graph.labels.numpy()[known]) if len(known) else np.zeros(1, dtype=np.int64)
+    pairs = (int(sizes.sum()) ** 2 - int((sizes**2).sum())) // 2
+    if pairs - len(present) < 2 * count:  # at most half of the pairs are ever asked for: drawing ends soon
+        raise DataError(f"{graph.name}: {count} new edges between its classes are more than half of what there can be")

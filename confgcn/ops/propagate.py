@@ -1,0 +1,47 @@
+"""Several steps over the edges at once: what a node hears from near and far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from confgcn import kernels
+from confgcn.ops.function import HandDerived
+from confgcn.sparse import SparseStructure
+
+
+def propagate(adjacency: SparseStructure, weights: Tensor, values: Tensor, *, steps: int) -> Tensor:
+    r"""The mean of the values after 0, 1, ..., K steps.
+
+    .. math:: y = \frac{1}{K + 1} \sum_{k=0}^{K} A^k x
+
+    (Feng and others: Graph random neural networks, NeurIPS 2020.) The weights are taken as they are: no gradient
+    reaches them.
+
+    Shapes: weights (E,), values (N, width) -> (N, width).
+    """
+    mean: Tensor = _Propagation.of(values, weights.detach(), adjacency, steps)
+    return mean
+
+
+class _Propagation(HandDerived):
+    r"""By Horner's rule, :math:`x + A(x + A(x + \dots))`; the gradient is the same with the transpose of A."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, weights: Tensor, adjacency: SparseStructure, steps: int) -> Tensor:
+        ctx.adjacency, ctx.steps = adjacency, steps
+        ctx.save_for_backward(weights)
+        total = values
+        for _ in range(steps):
+            total = kernels.active().multiply(adjacency, weights, total).add_(values)
+        return total / (steps + 1)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+        HandDerived.refuse_second_derivative()
+        (weights,) = ctx.saved_tensors
+        total = gradient
+        for _ in range(ctx.steps):
+            total = kernels.active().multiply_transposed(ctx.adjacency, weights, total).add_(gradient)
+        return total / (ctx.steps + 1), None, None, None

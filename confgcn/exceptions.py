@@ -18,6 +18,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MOST_CHOICES = 100  # that an error lists
+
 
 class ConfGCNError(Exception):
     """Base of all errors raised on purpose; anything else is a bug."""
@@ -79,4 +81,5 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return UsageError(f"unknown {kind} {name!r}: {hint}choose from {', '.join(choices)}")
+    more = f", ... ({len(choices):,} in all)" if len(choices) > MOST_CHOICES else ""
+    return UsageError(f"unknown {kind} {name!r}: {hint}choose from {', '.join(choices[:MOST_CHOICES])}{more}")

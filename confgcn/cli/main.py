@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import confgcn
-from confgcn.cli import datasets, doctor, inspect, methods, reproduce, train, tune
+from confgcn.cli import datasets, doctor, evaluate, explain, inspect, methods, reproduce, train, tune
 from confgcn.cli.console import complain
 from confgcn.exceptions import ConfGCNError, ResourceError
 
@@ -26,6 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("explain")(explain.explain)
 app.command("inspect")(inspect.inspect)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, GraphName, MethodName, SplitSeed, Threads, notice, print_json
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def train(
@@ -24,7 +27,7 @@ def train(
     ] = False,
     data_dir: DataDir = None,
     influence: Annotated[
-        Literal["distance", "uniform"] | None,
+        Literal["agreement", "distance", "uniform"] | None,
         typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs at most, instead of the preset's.")] = None,
@@ -86,16 +89,28 @@ def _overrides(settings: Path | None, assignments: list[str], options: dict[str,
 
 def _show(summary: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     std = summary["test_accuracy_std"]
     spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
     console.print(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}", markup=False)
-    console.print(f"test accuracy        {summary['test_accuracy']:.1%}{spread}")
-    console.print(f"validation accuracy  {summary['validation_accuracy']:.1%}")
-    confidence = summary["runs"][0]["confidence"]
-    table = Table(title=f"how far to trust it (test nodes of seed {summary['runs'][0]['seed']})", title_justify="left")
+    for part in ("test", "validation"):
+        accuracy = summary[f"{part}_accuracy"]
+        if accuracy is not None:
+            console.print(f"{f'{part} accuracy':<20} {accuracy:.1%}{spread if part == 'test' else ''}")
+    first = summary["runs"][0]
+    if first["decision"]:
+        console.print(f"decision             {first['decision']}", soft_wrap=True)
+    if first["calibrated"]:
+        _show_confidence(console, first)
+    console.print(f"{summary['seconds']:.1f} s, run directory {summary['run_dir']}", markup=False, soft_wrap=True)
+
+
+def _show_confidence(console: Console, run: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    confidence = run["calibrated"]
+    table = Table(title=f"how far to trust it (test nodes of seed {run['seed']})", title_justify="left")
     for heading in ("quarter of the nodes", "says", "is right"):
         table.add_column(heading, justify="right" if heading != "quarter of the nodes" else "left")
     names = ("least confident", "", "", "most confident")
@@ -105,4 +120,3 @@ def _show(summary: dict[str, Any]) -> None:
     for key, meaning in (("auroc_probability", "probability"), ("auroc_precision", "learned precision")):
         if confidence[key] is not None:
             console.print(f"{meaning} tells right from wrong: AUROC {confidence[key]:.2f} (0.5 is a coin)")
-    console.print(f"{summary['seconds']:.1f} s, run directory {summary['run_dir']}", markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -24,7 +25,8 @@ class Assessment:
     """What a user may act on.
 
     Attributes:
-        calibration: how logits became probabilities.
+        calibration, caution: how logits became probabilities, and by how much those of nodes that no label speaks
+            for were flattened besides.
         probabilities: calibrated, (N, C).
         sets: (N, C), the labels of each node's prediction set; None where there were no held-out labels.
         decision: which predictions may be accepted; None likewise.
@@ -33,6 +35,7 @@ class Assessment:
     """
 
     calibration: Calibration
+    caution: float
     probabilities: Tensor
     sets: Tensor | None
     decision: Decision | None
@@ -46,35 +49,54 @@ class Assessment:
         return self.probabilities.max(-1).values
 
 
-def calibrated(graph: Graph, prediction: Prediction, nodes: Tensor) -> tuple[Calibration, Tensor]:
-    """How to scale the logits, by the labels of these held-out nodes, and the probabilities that follow, (N, C).
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How logits become probabilities; see :func:`scaling`."""
+
+    calibration: Calibration
+    caution: float
+    covariates: Mapping[str, Tensor]
+    silent: Tensor
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Of every node, (N, C)."""
+        log_probabilities = self.calibration.apply(logits, self.covariates)
+        return be_cautious(log_probabilities, self.silent, self.caution).exp()
+
+
+def scaling(graph: Graph, prediction: Prediction, nodes: Tensor) -> Scaling:
+    """How to scale the logits, by the labels of these held-out nodes.
 
     Components without a training label are a world of their own: there, caution is added.
     """
     covariates, silent = covariates_of(graph, prediction), silent_nodes(graph)
     calibration = fit_calibration(prediction.logits, graph.labels, nodes, covariates)
     log_probabilities = calibration.apply(prediction.logits, covariates)
-    caution = fit_caution(log_probabilities, graph.labels, silent, nodes)
-    return calibration, be_cautious(log_probabilities, silent, caution).exp()
+    return Scaling(calibration, fit_caution(log_probabilities, graph.labels, silent, nodes), covariates, silent)
 
 
-def assess(graph: Graph, prediction: Prediction, nodes: Tensor) -> Assessment:
-    """Look at the labels of ``nodes``, which training did not see, and say how far to trust what of all nodes.
+def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Prediction | None = None) -> Assessment:
+    """Look at the labels of ``nodes`` and say how far to trust what of all nodes.
 
-    The same nodes scale the probabilities, size the sets and certify the decision, and have in most runs selected the
-    weights: guarantees are then approximate. Where they must be exact, hold labels back and use the parts by hand.
+    Training did not see these labels; or, where it did, ``held_out`` is what was predicted of each of the nodes by a
+    training that did not. The same labels scale the probabilities, size the sets and certify the decision, and have in
+    most runs selected the weights: guarantees are then approximate. Where they must be exact, hold labels back and use
+    the parts by hand.
     """
-    calibration, probabilities = calibrated(graph, prediction, nodes)
-    confidence, predicted = probabilities.max(-1)
+    judged = held_out or prediction
+    scale = scaling(graph, judged, nodes)
+    probabilities = scale.probabilities(prediction.logits)
     sets = decision = None
     if len(nodes):
-        groups = degree_groups(graph, nodes)
-        fitted = PredictionSets.fit(graph, probabilities, nodes, coverage=COVERAGE, groups=groups)
+        seen = scale.probabilities(judged.logits)
+        fitted = PredictionSets.fit(graph, seen, nodes, coverage=COVERAGE, groups=degree_groups(graph, nodes))
         sets = fitted.sets(graph, probabilities)
-        correct = predicted[nodes] == graph.labels[nodes]
-        decision = decide(confidence[nodes], correct, confidence, max_error=MAX_ERROR, delta=DELTA)
+        confidence, predicted = seen[nodes].max(-1)
+        correct = predicted == graph.labels[nodes]
+        decision = decide(confidence, correct, probabilities.max(-1).values, max_error=MAX_ERROR, delta=DELTA)
     return Assessment(
-        calibration,
+        scale.calibration,
+        scale.caution,
         probabilities,
         sets,
         decision,

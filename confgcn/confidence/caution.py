@@ -11,7 +11,7 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.prior import reached_by_labels
 
-RISK = 0.1  # that they are right less often than is claimed
+RISK = 0.25  # that they are right less often than is claimed
 LARGEST = 8.0  # of the logarithm of a temperature: flat, to any eye
 HALVINGS = 60
 
@@ -25,7 +25,7 @@ def fit_caution(log_probabilities: Tensor, labels: Tensor, silent: Tensor, nodes
     r"""By what log-temperature to flatten the probabilities of silent nodes, at least zero.
 
     .. math:: \frac{1}{|S|} \sum_{v \in S} \max_c \mathrm{softmax}(\log \hat{p}_v / T)_c
-              \le \max(\tfrac{1}{C}, \; \mathrm{Beta}^{-1}_{0.1}(k, n - k + 1))
+              \le \max(\tfrac{1}{C}, \; \mathrm{Beta}^{-1}_{1/4}(k, n - k + 1))
 
     for k right ones among the n held-out ``nodes`` in S: the mean confidence is no higher than the accuracy that they
     vouch for (the lower bound of Clopper and Pearson, Biometrika 1934). The calibration of the others says little

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from confgcn import kernels
+from confgcn.confidence.assessment import Assessment
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError
@@ -21,8 +22,10 @@ from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.training.files import read_json, to_json, write_atomic, write_tensors
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.run_directory import flattened
+from confgcn.training.run_directory import RunDirectory, flattened
 
+DIGITS = ".9g"  # which give a float32 back exactly
+MOST_EDGES = 1_000  # that are listed as suspicious
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
@@ -60,10 +63,15 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
     ]
 
 
-def write_model(stem: Path, method: AbstractMethod, config: dict[str, Any], graph: Graph) -> None:
-    """Weights, what is needed to build the method they belong to, and which graph they were trained on."""
-    trained_on = {"shape": asdict(Shape.of(graph)), "graph_sha256": graph.training_view().fingerprint}
-    write_tensors(stem, method.state_dict(), {"config": config, **trained_on})
+def write_model(
+    stem: Path, method: AbstractMethod, config: dict[str, Any], graph: Graph, assessment: Assessment | None = None
+) -> None:
+    """Weights, what is needed to build the method they belong to, which graph they were trained on, and how logits
+    become probabilities."""
+    record: dict[str, Any] = {"shape": asdict(Shape.of(graph)), "graph_sha256": graph.training_view().fingerprint}
+    if assessment is not None:
+        record |= {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
+    write_tensors(stem, method.state_dict(), {"config": config, **record})
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
@@ -81,21 +89,86 @@ def write_history(path: Path, loop: TrainingLoop) -> None:
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in loop.history).encode())
 
 
-def write_predictions(path: Path, graph: Graph, prediction: Prediction) -> None:
-    """One row per node: name, predicted label, its probability, mu and precision per label, part of the split."""
-    probability, label = prediction.probabilities.max(-1)
+def write_predictions(path: Path, graph: Graph, prediction: Prediction, assessment: Assessment) -> None:
+    """One row per node: what is predicted, how far to trust it, why, and what the method holds of every label.
+
+    The columns are laid out in docs/run_directory.md.
+    """
+    label = prediction.logits.argmax(-1, keepdim=True)
+    names = graph.class_names
     columns: dict[str, list[Any]] = {
         "node": list(graph.node_names),
-        "label": [graph.class_names[c] for c in label.tolist()],
-        "probability": _numbers(probability),
+        "label": [names[c] for c in label.squeeze(1).tolist()],
+        "probability": _numbers(assessment.probabilities.gather(1, label).squeeze(1)),
+        "raw_probability": _numbers(prediction.probabilities.gather(1, label).squeeze(1)),
+        **_to_act_on(graph, prediction, assessment),
+        "split": list(graph.split_names()),
     }
-    for quantity in ("mu", "precision"):
-        values = getattr(prediction, quantity)
+    precision = None if prediction.precision is None else prediction.precision.clamp(min=0.0)
+    tables = {"probability": assessment.probabilities, "mu": prediction.mu, "precision": precision}
+    for quantity, values in tables.items():
         if values is not None:
-            values = values.clamp(min=0.0) if quantity == "precision" else values
-            names = [f"{quantity}_{name}" for name in graph.class_names]
-            columns |= {name: _numbers(column) for name, column in zip(names, values.T, strict=True)}
-    columns["split"] = list(graph.split_names())
+            columns |= {f"{quantity}_{n}": _numbers(column) for n, column in zip(names, values.T, strict=True)}
+    _write_table(path, columns)
+
+
+def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> dict[str, list[str]]:
+    nothing = [""] * graph.num_nodes
+    columns = {"set": nothing, "accepted": nothing}
+    if assessment.sets is not None:
+        inside = [torch.nonzero(row).squeeze(1).tolist() for row in assessment.sets]
+        columns["set"] = ["|".join(graph.class_names[c] for c in labels) for labels in inside]
+    if assessment.decision is not None:
+        columns["accepted"] = ["yes" if accepted else "no" for accepted in assessment.decision.accepted.tolist()]
+    columns["novelty"] = _numbers(assessment.novelty)
+    suspicion = list(nothing)
+    for node, score in zip(assessment.labels.nodes.tolist(), _numbers(assessment.labels.score), strict=True):
+        suspicion[node] = score
+    columns["suspicion"] = suspicion
+    if prediction.influence is not None:
+        columns["heard_most"] = _heard_most(graph, prediction.influence)
+    if prediction.evidence is not None:
+        columns["evidence"] = _numbers(prediction.evidence)
+    return columns
+
+
+def _heard_most(graph: Graph, influence: torch.Tensor) -> list[str]:
+    """The neighbour of the largest influence on each node, the first of equals; "" where there is none."""
+    edges, places = graph.adjacency.without_diagonal
+    order = torch.argsort(influence[places], descending=True, stable=True)
+    order = order[torch.argsort(edges.rows[order], stable=True)]
+    firsts = order[edges.indptr[:-1].clamp(max=max(len(order) - 1, 0))] if len(order) else order
+    sources = edges.indices[firsts].tolist() if len(order) else [0] * graph.num_nodes
+    return [
+        graph.node_names[source] if degree else ""
+        for source, degree in zip(sources, graph.degrees.tolist(), strict=True)
+    ]
+
+
+def write_doubts(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
+    """Training labels and edges that look wrong, most suspicious first."""
+    labels, names = assessment.labels, graph.class_names
+    _write_table(
+        directory.suspicious_labels,
+        {
+            "node": [graph.node_names[node] for node in labels.nodes.tolist()],
+            "label": [names[c] for c in labels.given.tolist()],
+            "proposed": [names[c] for c in labels.proposed.tolist()],
+            "score": _numbers(labels.score),
+        },
+    )
+    edges = assessment.edges.named(graph, MOST_EDGES)
+    _write_table(
+        directory.suspicious_edges,
+        {
+            "node": [one for one, _, _ in edges],
+            "neighbour": [other for _, other, _ in edges],
+            "disagreement": [format(value, DIGITS) for _, _, value in edges],
+        },
+    )
+
+
+def _write_table(path: Path, columns: dict[str, list[Any]]) -> None:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
@@ -103,18 +176,27 @@ def write_predictions(path: Path, graph: Graph, prediction: Prediction) -> None:
     write_atomic(path, stream.getvalue().encode())
 
 
-def measure(graph: Graph, prediction: Prediction) -> dict[str, Any]:
-    """Accuracy on the test nodes and how far the confidences can be trusted there."""
+def measure(graph: Graph, prediction: Prediction, assessment: Assessment) -> dict[str, Any]:
+    """Accuracy on the test nodes, how far the confidences can be trusted there, and what may be accepted."""
+    found = {
+        "test_accuracy": None,
+        "confidence": None,
+        "calibrated": None,
+        "calibration": assessment.calibration.to_json(),
+        "decision": None if assessment.decision is None else assessment.decision.message(),
+    }
     nodes = graph.test
     if not len(nodes):
-        return {"test_accuracy": None, "confidence": None}
+        return found
     labels = graph.labels[nodes]
     precision = None if prediction.precision is None else prediction.precision[nodes]
     return {
+        **found,
         "test_accuracy": accuracy(prediction.logits[nodes], labels),
         "confidence": asdict(summarise_confidence(prediction.probabilities[nodes], precision, labels)),
+        "calibrated": asdict(summarise_confidence(assessment.probabilities[nodes], precision, labels)),
     }
 
 
 def _numbers(values: torch.Tensor) -> list[str]:
-    return [format(value, ".9g") for value in values.tolist()]  # nine digits give a float32 back exactly
+    return [format(value, DIGITS) for value in values.tolist()]

@@ -15,7 +15,7 @@ from confgcn.data.perturb import add_edges_between_classes, flip_training_labels
 from confgcn.data.transforms import FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod
+from confgcn.method import AbstractMethod, Shape
 from confgcn.methods import method_class
 from confgcn.ranges import NonNegative, Share
 from confgcn.toml import read_toml
@@ -102,6 +102,11 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         validated(models["model"], sections["model"], where=where).model_dump(),
         validated(Recipe, sections["recipe"], where=where),
     )
+
+
+def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
+    """A new method for the graph."""
+    return method_class(settings.method)(Shape.of(graph), **settings.model)
 
 
 @cache

@@ -14,16 +14,16 @@ from typing import Any, get_args
 import torch
 
 from confgcn import kernels
+from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
-from confgcn.experiments.presets import ANY, RunSettings, resolve
+from confgcn.experiments.cross_fitting import CrossFit, cross_fit, is_needed
+from confgcn.experiments.presets import ANY, RunSettings, make_method, resolve
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
-from confgcn.method import AbstractMethod, Shape
-from confgcn.methods import method_class
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.checkpoint import Checkpointer, StopWhenAsked, resume_from
 from confgcn.training.files import to_json, write_atomic
 from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.memory import check_memory
@@ -131,11 +131,6 @@ def make_loop(
     return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks)
 
 
-def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
-    """A new method for the graph."""
-    return method_class(settings.method)(Shape.of(graph), **settings.model)
-
-
 def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
     """Train without writing anything."""
     with seeded(seed):
@@ -160,20 +155,27 @@ def run_once(
         return outputs.read_metrics(directory.metrics)
     for notice in outputs.record_environment(directory.environment, graph):
         notify(notice)
-    started = time.monotonic()
-    with seeded(config["seed"]):
+    started, seed = time.monotonic(), config["seed"]
+    prepared = settings.data.prepare(graph, seed=seed)
+    crossed = _cross_fitted(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
+    with seeded(seed):
+        recipe = crossed.recipe if crossed else settings.recipe
         callbacks = [*callbacks, Checkpointer(directory.checkpoints, stop)]
-        loop = make_loop(graph, settings, callbacks, seed=config["seed"])
+        loop = TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks)
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
     prediction = loop.predict()
+    held_out = prepared.train if crossed else prepared.validation
+    assessment = assess(prepared, prediction, held_out, held_out=crossed.prediction if crossed else None)
     outputs.write_history(directory.history, loop)
-    outputs.write_predictions(directory.predictions, graph, prediction)
-    outputs.write_model(directory.model, loop.method, config, graph)
+    outputs.write_predictions(directory.predictions, prepared, prediction, assessment)
+    outputs.write_doubts(directory, prepared, assessment)
+    outputs.write_model(directory.model, loop.method, config, graph, assessment)
     metrics = {
-        **outputs.measure(graph, prediction),
+        **outputs.measure(prepared, prediction, assessment),
+        "cross_fitted": crossed is not None,
         "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
         "best_epoch": loop.best["epoch"] if loop.best else None,
         "epochs": len(loop.history),
@@ -183,6 +185,19 @@ def run_once(
     write_atomic(directory.metrics, to_json(metrics))
     directory.clear_checkpoints()
     return metrics
+
+
+def _cross_fitted(
+    graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int, notify: Notify
+) -> CrossFit | None:
+    """Where there are no validation nodes, and the recipe asks for some."""
+    if not is_needed(graph, settings):
+        return None
+    notify(
+        "no validation nodes: epochs and calibration are found by holding out every label once, then all are trained "
+        "on; what is said of confidences is approximate"
+    )
+    return cross_fit(graph, settings, callbacks, seed=seed)
 
 
 def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:

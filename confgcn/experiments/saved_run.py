@@ -8,6 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
+from confgcn.confidence.assessment import Scaling
+from confgcn.confidence.calibration import Calibration, covariates_of
+from confgcn.confidence.caution import silent_nodes
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
 from confgcn.experiments.presets import DataSettings
 from confgcn.graph import Graph
@@ -27,10 +30,16 @@ class SavedRun:
     data: DataSettings
     shape: Shape
     graph_sha256: str
+    calibration: Calibration
+    caution: float
 
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
         return self.method.predict(self.prepared(graph).training_view())
+
+    def scaling(self, graph: Graph, prediction: Prediction) -> Scaling:
+        """How the run turned logits into probabilities; the graph is a prepared one."""
+        return Scaling(self.calibration, self.caution, covariates_of(graph, prediction), silent_nodes(graph))
 
     def prepared(self, graph: Graph) -> Graph:
         """The graph the method was trained on, given as it was loaded, as the settings wanted it."""
@@ -58,4 +67,5 @@ def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
     data = validated(DataSettings, config["data"], where="settings of the data")
     method = method_class(config["method"])(shape, **config["model"])
     method.load_state_dict(tensors)
-    return SavedRun(method.eval(), config, data, shape, record["graph_sha256"])
+    calibration = Calibration.from_json(record["calibration"])
+    return SavedRun(method.eval(), config, data, shape, record["graph_sha256"], calibration, float(record["caution"]))

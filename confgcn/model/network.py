@@ -7,6 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -19,7 +20,7 @@ from confgcn.model.label_distribution import LabelDistribution, MuForm, Precisio
 from confgcn.model.layer import ConfidenceConvolution
 from confgcn.ops import dropout as dropped
 from confgcn.ops import edge_distance, propagate, rows_at, softmax
-from confgcn.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, WholeNumber, Width
+from confgcn.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, WholeNumber, Width
 from confgcn.receptive_field import Hop, ReceptiveField
 from confgcn.sparse import SparseMatrix
 
@@ -54,6 +55,7 @@ class ConfGCN(AbstractMethod):
         doubled_l2, weight_decay: strength of the released code's regulariser on every parameter; of a plain one on
             the weights of layers alone.
         confidence_learning_rate: of mu and precision; None: the recipe's.
+        consensus_share: of the consensus in what is predicted once training is over.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class ConfGCN(AbstractMethod):
         doubled_l2: NonNegative = 0.0,
         weight_decay: NonNegative = 0.0,
         confidence_learning_rate: LearningRate | None = None,
+        consensus_share: Share = 0.0,
     ) -> None:
         super().__init__()
         if not steps and (node_dropout or reg_on == "evidence"):
@@ -105,6 +108,7 @@ class ConfGCN(AbstractMethod):
         self.cross_is_mean, self.terms_are_means = cross == "mean", terms == "mean"
         self.doubled_l2, self.weight_decay = doubled_l2, weight_decay
         self.confidence_learning_rate = confidence_learning_rate
+        self.consensus_share = consensus_share
 
         self.label_distribution = LabelDistribution(
             shape.num_nodes,
@@ -134,6 +138,8 @@ class ConfGCN(AbstractMethod):
         for hop, layer in others:
             hidden = self._convolve(weights, self._activate(hidden), hop, layer)
         logits = hidden if self.dense is None else self._classify(self.dense, hidden)
+        if self.consensus_share and not self.training:
+            logits = self._with_consensus(graph, logits)
         evidence = self._evidence(graph, weights) if self.steps else None
         return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes, evidence)
 
@@ -172,6 +178,12 @@ class ConfGCN(AbstractMethod):
     def _classify(self, dense: nn.Linear, hidden: Tensor) -> Tensor:
         logits: Tensor = dense(dropped(self._activate(hidden), self.dropout, training=self.training))
         return logits
+
+    def _with_consensus(self, graph: Graph, logits: Tensor) -> Tensor:
+        r"""What the network says and what it has said, :math:`\log ((1 - w) \hat{Y} + w c)`, (N, C)."""
+        consensus = self.label_distribution.consensus(graph.node_rows)
+        mean = torch.lerp(softmax(logits), consensus, self.consensus_share)
+        return mean.clamp_(min=torch.finfo(mean.dtype).tiny).log_()
 
     def _evidence(self, graph: Graph, weights: Tensor) -> Tensor:
         """The share of what each node hears that comes from labelled nodes, (N,)."""

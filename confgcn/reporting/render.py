@@ -7,7 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confgcn.reporting import claims, figure1, figure2, figure3, figure4, overview, presets, table1, table2
+from confgcn.reporting import (
+    claims,
+    confidence,
+    figure1,
+    figure2,
+    figure3,
+    figure4,
+    overview,
+    presets,
+    table1,
+    table2,
+)
 from confgcn.reporting.ink import house_style
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict
@@ -56,6 +67,13 @@ PARTS = {
         overview.tables,
         overview.verdicts,
         overview.draw,
+    ),
+    "confidence": Part(
+        "Beyond the paper: confidences that are true",
+        confidence.NOTE,
+        confidence.tables,
+        confidence.verdicts,
+        confidence.draw,
     ),
     "presets": Part("Beyond the paper: other settings", presets.NOTE, presets.tables, presets.verdicts),
 }

@@ -16,6 +16,17 @@ KEEP = 2  # the newest, and the one before it should the newest be damaged
 SECONDS_BETWEEN = 5.0
 
 
+class StopWhenAsked(Callback):
+    """Ends a training whose state is not worth keeping."""
+
+    def __init__(self, request: StopRequest) -> None:
+        self.request = request
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        if self.request.received is not None:
+            raise StoppedError(f"stopped by {signal.Signals(self.request.received).name}", self.request.received)
+
+
 class Checkpointer(Callback):
     """Keeps the last checkpoints of a run in ``folder``, numbered by epoch."""
 

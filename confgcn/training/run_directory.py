@@ -30,6 +30,8 @@ class RunDirectory:
         self.history = path / "history.jsonl"
         self.environment = path / "environment.json"
         self.predictions = path / "predictions.csv"
+        self.suspicious_labels = path / "suspicious_labels.csv"
+        self.suspicious_edges = path / "suspicious_edges.csv"
         self.model = path / "model"  # .safetensors and .json
         self.best_before_divergence = path / "best_before_divergence"
         self.checkpoints = path / "checkpoints"
@@ -81,6 +83,7 @@ class RunDirectory:
 
     def _files(self) -> list[Path]:
         plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
+        plain += [self.suspicious_labels, self.suspicious_edges]
         stems = [self.model, self.best_before_divergence]
         return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
 

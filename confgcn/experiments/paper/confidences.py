@@ -10,7 +10,6 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn.confidence.assessment import calibrated
 from confgcn.confidence.conformity import Score
 from confgcn.confidence.coverage import coverage_report
 from confgcn.confidence.decisions import decide
@@ -31,7 +30,8 @@ SET_NAMES = tuple(
 )
 STRATA = ("silent_nodes", "silent_confidence", "silent_accuracy", "silent_ece", "silent_floor", "next_confidence")
 SCALED = ("ece", "ece_floor", "nll", "brier", "auroc_correct")
-DECISIONS = tuple(f"{quantity}_{percent}" for percent, quantity in product((5, 10), ("accepted", "error")))
+ERRORS = (5, 10)
+DECISIONS = tuple(f"{quantity}_{percent}" for percent, quantity in product(ERRORS, ("accepted", "error")))
 NAMES = (
     *("test_accuracy", "validation_accuracy", "epochs", "processor_seconds"),
     *SCORES,
@@ -74,7 +74,7 @@ def measure_confidences(
     saved = load_run(run)
     prepared = saved.prepared(graph)
     prediction = saved.method.predict(prepared.training_view())
-    _, probabilities = calibrated(prepared, prediction, prepared.validation)
+    probabilities = saved.scaling(prepared, prediction).probabilities(prediction.logits)
     return Confidences(
         {
             **{name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "epochs")},
@@ -100,7 +100,7 @@ def _decisions(graph: Graph, probabilities: Tensor) -> Scorecard:
     confidence, predicted = probabilities.max(-1)
     correct = predicted == graph.labels
     found: Scorecard = {}
-    for percent in (5, 10):
+    for percent in ERRORS:
         held_out, nodes = graph.validation, graph.test
         decision = decide(confidence[held_out], correct[held_out], confidence[nodes], max_error=percent / 100)
         accepted = decision.accepted

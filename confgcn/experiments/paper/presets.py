@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from confgcn.experiments.paper.confidence import CONSENSUS
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.published import GRAPHS
 from confgcn.experiments.paper.results import Results
@@ -28,8 +29,8 @@ def jobs(scope: Scope) -> list[Job]:
 
 
 def others() -> list[Variant]:
-    """The presets that Table 2 leaves out."""
-    shown = {(variant.method, variant.settings(GRAPHS[0]).preset) for variant in VARIANTS}
+    """The presets that neither Table 2 nor the measurements of confidences show."""
+    shown = {(variant.method, variant.settings(GRAPHS[0]).preset) for variant in (*VARIANTS, CONSENSUS)}
     pairs = [(method, preset) for method in METHODS for preset in preset_names(method)]
     return [
         Variant(f"{method} `{preset}`", method, preset) for method, preset in pairs if (method, preset) not in shown

@@ -1,0 +1,83 @@
+"""``confgcn evaluate``: how far a run can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, notice, print_json
+
+RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.")]
+
+ROWS = (
+    ("accuracy", "accuracy", "{:.1%}"),
+    ("calibration error, equal width", "ece", "{:.3f}"),
+    ("  of a perfect model on so few nodes", "ece_floor", "{:.3f}"),
+    ("calibration error, equal mass", "ece_mass", "{:.3f}"),
+    ("  of a perfect model on so few nodes", "ece_mass_floor", "{:.3f}"),
+    ("calibration error over classes", "ece_class", "{:.3f}"),
+    ("log loss", "nll", "{:.3f}"),
+    ("Brier score", "brier", "{:.3f}"),
+    ("area under the risk-coverage curve", "aurc", "{:.3f}"),
+    ("  more than the best order", "excess_aurc", "{:.3f}"),
+    ("confidence tells right from wrong", "auroc_correct", "{:.3f}"),
+)
+LEARNED = (
+    ("precision tells right from wrong", "auroc_precision", "{:.3f}"),
+    ("mu tells right from wrong", "auroc_mu", "{:.3f}"),
+    ("accuracy of the largest mu", "mu_accuracy", "{:.1%}"),
+    ("influence tells edges within a label", "auroc_edge", "{:.3f}"),
+    ("distance tells edges within a label", "auroc_distance", "{:.3f}"),
+    ("accuracy, all influences made equal", "uniform_accuracy", "{:.1%}"),
+)
+
+
+def evaluate(run: RunPath, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Measure the confidences of a run on its test nodes; writes the numbers and pictures into the run directory.
+
+    For example: confgcn evaluate runs/cora-confgcn
+    """
+    from confgcn.experiments.evaluation import evaluate_run
+
+    found, files, notices = evaluate_run(run, data_dir=data_dir)
+    for text in notices:
+        notice(text)
+    if as_json:
+        print_json(found)
+        return
+    _show(found)
+    typer.echo("\n".join(map(str, files)))
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(title=f"test nodes; calibrated by: {found['calibration']}", title_justify="left")
+    for heading in ("", "as predicted", "calibrated"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for title, name, form in ROWS:
+        table.add_row(title, _text(found[name], form), _text(found[f"calibrated_{name}"], form))
+    for title, name, form in LEARNED:
+        if found[name] is not None:
+            table.add_row(title, _text(found[name], form), "")
+    console.print(table)
+    slices = Table(title="by place in the graph, calibrated", title_justify="left")
+    for heading in ("", "nodes", "says", "is right"):
+        slices.add_column(heading, justify="right" if heading else "left")
+    for name in _slice_names(found):
+        count, says, right = (found[f"calibrated_{name}_{key}"] for key in ("count", "confidence", "accuracy"))
+        slices.add_row(name.replace("_", " "), f"{count:,}", _text(says, "{:.1%}"), _text(right, "{:.1%}"))
+    console.print(slices)
+
+
+def _slice_names(found: dict[str, Any]) -> list[str]:
+    ends = "_count"
+    return [name.removesuffix(ends) for name in found if name.endswith(ends) and not name.startswith("calibrated_")]
+
+
+def _text(value: float | None, form: str) -> str:
+    return "–" if value is None else form.format(value)

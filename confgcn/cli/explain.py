@@ -1,0 +1,93 @@
+"""``confgcn explain``: why a node is predicted as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, print_json
+from confgcn.cli.evaluate import RunPath
+
+if TYPE_CHECKING:
+    from confgcn.confidence.reasons import Explanation
+    from confgcn.graph import Graph
+
+
+MOST_SHOWN = 12
+
+
+def explain(
+    run: RunPath,
+    node: Annotated[str, typer.Argument(help="Name of the node, as in predictions.csv.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which neighbours raised or lowered which label of a node, and what it would be without each of them.
+
+    For example: confgcn explain runs/demo-confgcn 35
+    """
+    from confgcn.experiments.explaining import explain_node
+
+    graph, explanation = explain_node(run, node, data_dir=data_dir)
+    record = _record(graph, explanation)
+    if as_json:
+        print_json(record)
+    else:
+        _show(record)
+
+
+def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
+    names = graph.class_names
+
+    def by_label(values: Any) -> dict[str, float]:
+        return dict(zip(names, values.tolist(), strict=True))
+
+    return {
+        "node": graph.node_names[explanation.node],
+        "label": names[explanation.label],
+        "probabilities": by_label(explanation.log_probabilities.exp()),
+        "reads_edges": explanation.reads_edges,
+        "label_without_neighbours": names[int(explanation.without_all.argmax())],
+        "reasons": [
+            {
+                "neighbour": reason.name,
+                "influence": reason.influence,
+                "change": by_label(reason.change),
+                "label_without": names[reason.label_without],
+                "decisive": reason.decisive,
+            }
+            for reason in explanation.reasons
+        ],
+    }
+
+
+def _show(record: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    label = record["label"]
+    console.print(f"{record['node']}: {label}, probability {record['probabilities'][label]:.1%}", markup=False)
+    if not record["reads_edges"]:
+        console.print("no neighbour changes this prediction: there is none, or the method reads no edges to predict")
+        return
+    table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
+    for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):
+        table.add_column(heading, justify="left" if heading == "neighbour" else "right")
+    for reason in record["reasons"][:MOST_SHOWN]:
+        change = reason["change"]
+        highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
+        table.add_row(
+            reason["neighbour"],
+            "–" if reason["influence"] is None else f"{reason['influence']:.3f}",
+            f"{change[label]:+.3f}",
+            f"{highest} {change[highest]:+.3f}",
+            f"{lowest} {change[lowest]:+.3f}",
+            reason["label_without"] if reason["decisive"] else "the same",
+        )
+    console.print(table)
+    left = len(record["reasons"]) - MOST_SHOWN
+    if left > 0:
+        console.print(f"and {left} neighbours of less weight, which --json lists")
+    console.print(f"without any neighbour: {record['label_without_neighbours']}", markup=False)

@@ -1,0 +1,21 @@
+"""The prediction of one node of a finished run, taken apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from confgcn.confidence.reasons import Explanation, explain
+from confgcn.data.datasets import load_graph
+from confgcn.exceptions import unknown_name
+from confgcn.experiments.saved_run import load_run
+from confgcn.graph import Graph
+
+
+def explain_node(path: Path, node: str, *, data_dir: Path | None = None) -> tuple[Graph, Explanation]:
+    """The graph of the run, and what speaks for and against the label of the node of that name."""
+    run = load_run(path)
+    graph = load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
+    if node not in graph.node_names:
+        raise unknown_name(f"node of {graph.name}", node, graph.node_names)
+    prepared = run.prepared(graph)
+    return prepared, explain(run.method, prepared.training_view(), graph.node_names.index(node))

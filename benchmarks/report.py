@@ -18,7 +18,7 @@ from pathlib import Path
 import speed_tables
 
 from confgcn.experiments.paper.folder import read_report
-from confgcn.reporting import claims, presets, table2
+from confgcn.reporting import claims, confidence, presets, table2
 from confgcn.reporting.page import page, protocol
 from confgcn.reporting.render import PARTS, pictures_of
 from confgcn.reporting.tables import Table
@@ -56,9 +56,11 @@ def recorded_blocks() -> dict[str, str]:
     return {
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
+        "asked": confidence.tables(report["confidence"])["asked"].markdown(),
+        "mixed": confidence.tables(report["confidence"])["mixed"].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),
         "control": table2.control(report["table2"]) + "\n",
-        "confidence": confidence_table(claims.tables(report["claims"])["released"]).markdown(),
+        "confidences of released": confidence_table(claims.tables(report["claims"])["released"]).markdown(),
         "presets": presets.tables(report["presets"])["others"].markdown(),
         "limits of paper": presets.tables(report["presets"])["limits"].markdown(),
         **speed_tables.blocks(),

@@ -14,7 +14,10 @@ from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.methods import check_method
 
-WHAT = "table1, table2, figure1, ..., figure4, claims (made in passing), all of these; overview or presets (beyond it)"
+WHAT = (
+    "table1, table2, figure1, ..., figure4, claims (made in passing), all of these; confidence, overview or presets "
+    "(beyond it)"
+)
 
 
 def reproduce(

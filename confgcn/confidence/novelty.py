@@ -21,10 +21,6 @@ def novelty(graph: Graph, probabilities: Tensor) -> Tensor:
     A class that nobody labelled forms a region of the graph where the model is unsure: a doubt that is shared by the
     neighbours counts, a lone one is but a hard node. The diffusion is that of GNNSafe (Wu, Chen, Yang, Yan, ICLR 2023).
     Its energy -logsumexp(logits) is not used: it is zero for a method whose logits are log-probabilities.
-
-    With one class left out of the labels its nodes rank above the others with a mean AUROC, over the classes, of 0.88
-    on Cora and 0.75 on Citeseer for ConfGCN (GCN: 0.89, 0.74). The energy, diffused alike, has 0.86 and 0.69 (0.89,
-    0.75); on Cora, doubt that is not diffused has 0.84, and the distance of features to the classes at most 0.77.
     """
     doubt = 1.0 - probabilities.double().max(1, keepdim=True).values
     for _ in range(STEPS):

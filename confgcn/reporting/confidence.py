@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from confgcn.reporting.ink import draw_line, new_figure
 from confgcn.reporting.tables import Table
 from confgcn.reporting.verdict import Verdict
-from confgcn.reporting.words import NOTHING, Numbers, decimal, has_interval, interval, percent, spread
+from confgcn.reporting.words import NOTHING, Numbers, decimal, has_interval, interval, listed, percent, spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,9 @@ def _mean(cell: Numbers | None, name: str) -> float | None:
 def _asked(numbers: Numbers) -> Table:
     own = numbers["methods"][0]["cells"]
     rows = [[title, *(_judge(numbers, dataset, own[dataset], judge) for dataset in own)] for title, judge in ASKED]
-    return Table("What was asked of the default preset: the number, and whether it is reached.", ["", *own], rows)
+    made = f"{numbers['runs']:,} runs, {listed(numbers['dates'])}" if numbers["runs"] else "no runs"
+    caption = f"What was asked of the default preset ({made}): the number, and whether it is reached."
+    return Table(caption, ["", *own], rows)
 
 
 def _judge(numbers: Numbers, dataset: str, cell: Numbers | None, judge: Judgement) -> str:

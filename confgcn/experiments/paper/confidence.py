@@ -84,6 +84,8 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
         "scores_of_sets": list(SETS),
         "coverages": list(COVERAGES),
         "errors": list(ERRORS),
+        "runs": len(results.records),
+        "dates": sorted({record.date for record in results.records.values()}),
         "asked": ASKED,
         **{name: _rows(results, variants, on) for name, (variants, on) in groups.items()},
         "uniform_trained_accuracy": {d: _cell(results.runs(d, UNIFORM), ("test_accuracy",)) for d in datasets},

@@ -77,9 +77,10 @@ def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_grap
     order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
     graph, twin = small_graph, permuted(small_graph, order)
     with seeded(0):
+        methods = [build(variant, g, dropout=0.0, node_dropout=0.0).double() for g in (graph, twin)]
         loops = [
-            TrainingLoop(build(variant, g, dropout=0.0).double(), replace(g, features=g.features.double()), SHORT)
-            for g in (graph, twin)
+            TrainingLoop(method, replace(g, features=g.features.double()), SHORT)
+            for method, g in zip(methods, (graph, twin), strict=True)
         ]
         if variant[0] in DRAWING:
             loops[0].fit()
@@ -178,7 +179,7 @@ def test_sparse_and_dense_features_agree(variant: tuple[str, str], small_graph: 
     parts = {part: getattr(small_graph, part).numpy() for part in ("train", "validation", "test")}
     edges = torch.stack([small_graph.adjacency.indices, small_graph.adjacency.rows], dim=1).numpy()
     sparse = Graph.build(edges, sp.csr_matrix(values.numpy()), small_graph.labels.numpy(), **parts)
-    results = [fitted(variant, graph, dropout=0.0).predict().logits for graph in (dense, sparse)]
+    results = [fitted(variant, graph, dropout=0.0, node_dropout=0.0).predict().logits for graph in (dense, sparse)]
     torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)
 
 

@@ -43,7 +43,8 @@ def random_graph(edges: int, *, sparse: bool = True) -> Graph:
 
 
 def random_method(variant: tuple[str, str], graph: Graph, depth: int, **changes: Any) -> AbstractMethod:
-    changes |= {"num_layers": depth, "num_steps": depth, "num_passes": depth, "dropout": 0.0, "walks_per_node": 1}
+    changes |= {"num_layers": depth, "num_steps": depth, "num_passes": depth, "walks_per_node": 1}
+    changes |= {"dropout": 0.0, "node_dropout": 0.0}
     known = hyperparameters(method_class(variant[0])).model_fields
     settings = resolve(*variant, graph.name, {name: changes[name] for name in changes.keys() & known}).model
     method = method_class(variant[0])(Shape.of(graph), **settings).double()
@@ -142,7 +143,7 @@ def test_losses_and_gradients_are_those_of_all_nodes(
     variant: tuple[str, str], depth: int, edges: int, each_kernels: str
 ) -> None:
     graph = random_graph(edges)
-    changes = {"const_over": "labelled"} if variant[0] == "confgcn" else {}
+    changes = {"const_over": "labelled", "smooth_over": "edges"} if variant[0] == "confgcn" else {}
     method = random_method(variant, graph, depth, **changes)
     assert method.nodes_in_loss(graph) is graph.train
     ours = objective_and_gradients(method, graph, method.nodes_in_loss(graph))

@@ -33,7 +33,7 @@ def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph
         added = np.concatenate([added, fresh[np.sort(first)]])[:count]
     keys = np.concatenate([present, added])
     pairs = np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
-    adjacency, counts = symmetric_adjacency(pairs, graph.num_nodes)
+    adjacency, counts = symmetric_adjacency(np.concatenate([pairs, pairs[:, ::-1]]), graph.num_nodes)
     return replace(graph, adjacency=adjacency, edge_counts=counts)
 
 
@@ -65,5 +65,7 @@ def _keys(one: IntArray, other: IntArray, num_nodes: int) -> IntArray:
 def _check_room(graph: Graph, known: IntArray, present: IntArray, count: int) -> None:
     sizes = np.bincount(graph.labels.numpy()[known]) if len(known) else np.zeros(1, dtype=np.int64)
     pairs = (int(sizes.sum()) ** 2 - int((sizes**2).sum())) // 2
-    if pairs - len(present) < 2 * count:  # at most half of the pairs are ever asked for: drawing ends soon
+    one, other = (graph.labels.numpy()[ends] for ends in np.divmod(present, graph.num_nodes))
+    taken = int(((one != other) & (one >= 0) & (other >= 0)).sum())
+    if pairs - taken < 2 * count:  # at most half of the pairs are ever asked for: drawing ends soon
         raise DataError(f"{graph.name}: {count} new edges between its classes are more than half of what there can be")

@@ -15,12 +15,13 @@ from confgcn.experiments.presets import RunSettings, make_method
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
-from confgcn.training.loop import TrainingLoop
+from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import needs_validation
 from confgcn.training.seed import seeded
 
 FOLDS = 5
+FEWEST_LABELS = 2 * FOLDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +42,24 @@ def is_needed(graph: Graph, settings: RunSettings) -> bool:
     return not len(graph.validation) and needs_validation(settings.recipe.select, settings.recipe.stop)
 
 
+def check_fittable(graph: Graph, settings: RunSettings) -> None:
+    """Can the prepared graph be trained on, with validation nodes or by cross-fitting?"""
+    if not is_needed(graph, settings):
+        check_trainable(graph, settings.recipe)
+        return
+    check_trainable(graph, _without_validation(settings.recipe, settings.recipe.epochs))
+    if len(graph.train) < FEWEST_LABELS:
+        raise DataError(
+            f"{graph.name}: no validation nodes, and {len(graph.train)} labels are too few to hold out a fifth of them "
+            f"in turn; at least {FEWEST_LABELS} are needed, or select = 'last' and stop = 'never'"
+        )
+
+
 def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int) -> CrossFit:
     """Train once for each fold of the training nodes, which is then the validation set; the graph is a prepared one.
 
     Classes are spread evenly over the folds. A class of a single label is missing from one training in its fold.
     """
-    if len(graph.train) < 2 * FOLDS:
-        raise DataError(
-            f"{graph.name}: no validation nodes, and {len(graph.train)} labels are too few to hold out a fifth of them "
-            f"in turn; at least {2 * FOLDS} are needed, or select = 'last' and stop = 'never'"
-        )
     fold = stratified_folds(graph.train_labels, FOLDS, seed=seed)
     parts, epochs = [], []
     for number in range(FOLDS):
@@ -61,10 +70,11 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
             loop.fit()
         parts.append((held_out, loop.predict()))
         epochs.append(loop.best["epoch"] if loop.best else 1)
-    recipe = settings.recipe.model_copy(
-        update={"epochs": max(1, round(statistics.median(epochs))), "select": "last", "stop": "never"}
-    )
-    return CrossFit(_joined(parts), recipe)
+    return CrossFit(_joined(parts), _without_validation(settings.recipe, round(statistics.median(epochs))))
+
+
+def _without_validation(recipe: Recipe, epochs: int) -> Recipe:
+    return recipe.model_copy(update={"epochs": epochs, "select": "last", "stop": "never"})
 
 
 def _joined(parts: list[tuple[Tensor, Prediction]]) -> Prediction:

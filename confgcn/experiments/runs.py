@@ -18,14 +18,14 @@ from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
-from confgcn.experiments.cross_fitting import CrossFit, cross_fit, is_needed
+from confgcn.experiments.cross_fitting import CrossFit, check_fittable, cross_fit, is_needed
 from confgcn.experiments.presets import ANY, RunSettings, make_method, resolve
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopWhenAsked, resume_from
 from confgcn.training.files import to_json, write_atomic
-from confgcn.training.loop import TrainingLoop, check_trainable
+from confgcn.training.loop import TrainingLoop
 from confgcn.training.memory import check_memory
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
 from confgcn.training.seed import seeded
@@ -80,7 +80,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     settings = resolve(request.method, request.preset, request.graph, request.overrides)
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
-    check_trainable(first, settings.recipe)
+    check_fittable(settings.data.prepare(first, seed=request.seed), settings)
     if kernels.active_name() == "pure":
         notify(f"kernels: {kernels.describe()}")
     with torch.device("meta"):

@@ -62,7 +62,7 @@ def trusting_influence(
     elif score == "uniform":
         scores = torch.ones_like(distance)
     else:
-        scores = distance_offset / (distance + distance_offset)
+        scores = distance_offset / (distance.clamp(min=0.0) + distance_offset)  # precisions may be negative
     if normalisation == "walk":
         return field.pick(walk(adjacency, scores))
     return normalise(field.hops[0].structure, field.pick(scores), normalisation)

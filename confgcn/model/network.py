@@ -34,7 +34,8 @@ class ConfGCN(AbstractMethod):
     ``consensus`` puts something right, an argument says so; ``docs/paper_and_code.md`` lays all three side by side.
 
     Args:
-        hidden_dim, num_layers, dropout: width and number of the graph layers; dropout on the input of every layer.
+        hidden_dim, num_layers, dropout: width and number of the graph layers; dropout on the input of each, and with
+            steps of the dense layer too.
         steps, node_dropout: where there are steps, a layer takes the mean over a walk of so many, and drops the
             messages of whole nodes; none, and one aggregation (the paper).
         influence: ``distance`` (the paper), ``agreement`` (consensus) or ``uniform`` (control: every neighbour counts
@@ -139,7 +140,7 @@ class ConfGCN(AbstractMethod):
             hidden = self._convolve(weights, self._activate(hidden), hop, layer)
         logits = hidden if self.dense is None else self._classify(self.dense, hidden)
         if self.consensus_share and not self.training:
-            logits = self._with_consensus(graph, logits)
+            logits = self._with_consensus(graph, logits, nodes)
         evidence = self._evidence(graph, weights) if self.steps else None
         return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes, evidence)
 
@@ -176,12 +177,14 @@ class ConfGCN(AbstractMethod):
         return output
 
     def _classify(self, dense: nn.Linear, hidden: Tensor) -> Tensor:
-        logits: Tensor = dense(dropped(self._activate(hidden), self.dropout, training=self.training))
+        rate = self.dropout if self.steps else 0.0  # of the printed network only the graph layers' inputs are dropped
+        logits: Tensor = dense(dropped(self._activate(hidden), rate, training=self.training))
         return logits
 
-    def _with_consensus(self, graph: Graph, logits: Tensor) -> Tensor:
-        r"""What the network says and what it has said, :math:`\log ((1 - w) \hat{Y} + w c)`, (N, C)."""
+    def _with_consensus(self, graph: Graph, logits: Tensor, nodes: Tensor | None) -> Tensor:
+        r"""What the network says and what it has said, :math:`\log ((1 - w) \hat{Y} + w c)`, (n, C)."""
         consensus = self.label_distribution.consensus(graph.node_rows)
+        consensus = consensus if nodes is None else consensus[nodes]
         mean = torch.lerp(softmax(logits), consensus, self.consensus_share)
         return mean.clamp_(min=torch.finfo(mean.dtype).tiny).log_()
 
@@ -194,7 +197,9 @@ class ConfGCN(AbstractMethod):
         return functional.relu(hidden) if self.activation == "relu" else hidden
 
     def nodes_in_loss(self, graph: Graph) -> Tensor | None:
-        return None if self.lambdas["const"] and self.const_over != "labelled" else graph.train
+        reads_all = self.lambdas["const"] and self.const_over != "labelled"
+        trusts_all = self.lambdas["smooth"] and self.smooth_over == "influence"
+        return None if reads_all or trusts_all else graph.train
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         terms = {"cross": cross_entropy(graph, prediction, mean=self.cross_is_mean)}

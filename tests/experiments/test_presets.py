@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
+from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.transforms import scale_features
 from confgcn.exceptions import UsageError
-from confgcn.experiments.presets import FOLDER, DataSettings, hyperparameters, preset_names, resolve
+from confgcn.experiments.presets import ANY, FOLDER, DataSettings, hyperparameters, preset_names, resolve
+from confgcn.graph import Graph
 from confgcn.methods import METHODS, method_class
 from confgcn.toml import read_toml
 from confgcn.training.recipe import Recipe
@@ -32,9 +36,27 @@ def test_released_has_the_published_options(dataset: str) -> None:
 
 
 def test_a_graph_without_published_settings_uses_those_of_cora_ml() -> None:
-    settings = resolve("confgcn", "default", "demo", {})
+    settings = resolve("confgcn", "released", "demo", {})
     assert (settings.preset, settings.settings_of) == ("released", "cora_ml")
     assert settings.model == resolve("confgcn", "released", "cora_ml", {}).model
+
+
+def test_the_default_is_consensus_which_has_settings_for_any_graph() -> None:
+    settings = resolve("confgcn", "default", "demo", {})
+    assert (settings.preset, settings.settings_of) == ("consensus", ANY)
+    assert (settings.model["influence"], settings.model["normalisation"]) == ("agreement", "walk")
+    assert (settings.model["const_over"], settings.model["reg_on"]) == ("consensus", "evidence")
+    assert settings.recipe.select == "best_validation_loss"
+
+
+@pytest.mark.parametrize("dataset", PUBLISHED)
+def test_consensus_differs_between_data_sets_by_few_numbers(dataset: str) -> None:
+    general, own = (resolve("confgcn", "consensus", name, {}) for name in ("demo", dataset))
+    assert own.settings_of == dataset
+    differs = {name for name, value in own.model.items() if value != general.model[name]}
+    assert differs
+    assert differs <= {"mu_temperature", "lambda_const", "steps", "dropout", "node_dropout", "weight_decay"}
+    assert own.recipe == general.recipe
 
 
 @pytest.mark.parametrize("dataset", PUBLISHED)
@@ -95,3 +117,40 @@ def test_search_spaces_name_settings_that_exist() -> None:
     assert spaces
     for space in spaces:
         assert set(read_toml(space)) <= known
+
+
+HARDER = {"edges_between_classes": 0.5, "flipped_labels": 0.5, "held_back_validation": 0.5}
+
+
+def test_edges_are_added_by_true_labels_and_features_scaled_last(small_graph: Graph) -> None:
+    prepared = DataSettings(feature_scaling="rows", **HARDER).prepare(small_graph, seed=3)
+    mixed = add_edges_between_classes(small_graph, 0.5, seed=3)
+    expected = hold_back_validation(flip_training_labels(mixed, 0.5, seed=3), 0.5, seed=3)
+    assert prepared.fingerprint == scale_features(expected, "rows").fingerprint
+    flipped_first = add_edges_between_classes(flip_training_labels(small_graph, 0.5, seed=3), 0.5, seed=3)
+    assert not torch.equal(flipped_first.adjacency.indices, prepared.adjacency.indices)
+
+
+@pytest.mark.parametrize("name", HARDER)
+def test_each_way_to_make_a_graph_harder_is_one_of_its_own(small_graph: Graph, name: str) -> None:
+    prepared = DataSettings(**{name: 0.5}).prepare(small_graph, seed=3)
+    changed = {
+        "edges_between_classes": prepared.adjacency is not small_graph.adjacency,
+        "flipped_labels": prepared.labels is not small_graph.labels,
+        "held_back_validation": prepared.validation is not small_graph.validation,
+    }
+    assert [key for key, is_changed in changed.items() if is_changed] == [name]
+    assert prepared.features is small_graph.features
+
+
+def test_by_default_a_graph_is_left_as_it_is(small_graph: Graph) -> None:
+    assert DataSettings().prepare(small_graph, seed=0) is small_graph
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"flipped_labels": 1.5}, "flipped_labels"), ({"edges_between_classes": -0.1}, "edges_between_classes")],
+)
+def test_a_share_out_of_range_is_refused(change: dict[str, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve("confgcn", "default", "demo", change)

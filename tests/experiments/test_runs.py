@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
@@ -24,7 +25,10 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.files import read_tensors, write_tensors
 from confgcn.training.loop import TrainingLoop
 
-DETERMINISTIC = ("config.json", "history.jsonl", "model.json", "model.safetensors", "predictions.csv")
+DETERMINISTIC = (
+    *("config.json", "history.jsonl", "model.json", "model.safetensors", "predictions.csv"),
+    *("suspicious_edges.csv", "suspicious_labels.csv"),
+)
 
 
 def run(out: Path, *callbacks: Callback, notices: list[str] | None = None, **changes: Any) -> dict[str, Any]:
@@ -46,7 +50,7 @@ class StopAfter(Callback):
 
 def test_a_run_directory_holds_everything(tmp_path: Path) -> None:
     notices: list[str] = []
-    summary = run(tmp_path / "run", notices=notices)
+    summary = run(tmp_path / "run", notices=notices, preset="released")
     files = {path.name for path in (tmp_path / "run").iterdir()}
     assert files == {*DETERMINISTIC, "metrics.json", "environment.json", "run.lock"}
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
@@ -126,6 +130,8 @@ def test_an_existing_run_is_refused_and_bad_settings_create_nothing(tmp_path: Pa
         run(tmp_path / "run")
     with pytest.raises(UsageError):
         run(tmp_path / "other", overrides={"epochs": 0})
+    with pytest.raises(DataError, match="more than half of what there can be"):
+        run(tmp_path / "other", overrides={"edges_between_classes": 1e5})
     assert not (tmp_path / "other").exists()
 
 
@@ -266,7 +272,8 @@ def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) 
     names = ["=cmd()", 'a "quoted", name']
     graph = Graph.build([(0, 1)], torch.eye(2), [0, 1], node_names=["ünï", "<b>"], class_names=names)
     values = torch.tensor([[-1.0, 2.0], [0.5, -3.0]])
-    write_predictions(tmp_path / "p.csv", graph, Prediction(values, mu=values, precision=values))
+    prediction = Prediction(values, mu=values, precision=values)
+    write_predictions(tmp_path / "p.csv", graph, prediction, assess(graph, prediction, graph.validation))
     with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["node"] for row in rows] == ["ünï", "<b>"]
@@ -278,7 +285,9 @@ def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) 
 @pytest.mark.real_data
 def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_path: Path) -> None:
     """The control of the paper's idea: with every influence made uniform hardly a prediction changes."""
-    request = RunRequest(graph="cora", data_dir=data_dir, overrides={"epochs": 60}, out=tmp_path / "run")
+    request = RunRequest(
+        graph="cora", preset="released", data_dir=data_dir, overrides={"epochs": 60}, out=tmp_path / "run"
+    )
     summary = train(request, notify=lambda _: None)
     assert summary["test_accuracy"] > 0.75
     graph = load_graph("cora", data_dir=data_dir)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -137,6 +138,48 @@ def test_layer(six_nodes: Graph, bias: bool) -> None:
     assert gradcheck(lambda r, h: layer(six_nodes.adjacency, r, h, dropout=0.0), (weights, hidden))
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+def test_layer_of_several_steps(six_nodes: Graph, bias: bool, steps: int) -> None:
+    layer = ConfidenceConvolution(4, 2, bias=bias).double()
+    if layer.bias is not None:
+        torch.nn.init.normal_(layer.bias)
+    weights = torch.rand(len(edges(six_nodes)), dtype=torch.float64)
+    hidden = torch.randn(6, 4, dtype=torch.float64).requires_grad_()
+    walked = torch.stack([layer.weight.T @ row + (layer.bias if layer.bias is not None else 0) for row in hidden])
+    total = walked
+    for _ in range(steps):
+        rows = [hidden.new_zeros(2) for _ in range(6)]
+        for r, (u, v) in zip(weights, edges(six_nodes), strict=True):
+            rows[v] = rows[v] + r * walked[u]
+        walked = torch.stack(rows)
+        total = total + walked
+    fast = layer(six_nodes.adjacency, weights, hidden, steps=steps)
+    assert_same(fast, total / (steps + 1), hidden, *layer.parameters())
+
+
+def test_node_dropout_drops_the_messages_of_whole_nodes() -> None:
+    graph = Graph.build([], np.eye(200, 4), [0] * 200)  # nobody hears anybody else
+    layer = ConfidenceConvolution(4, 3, bias=True)
+    features, nobody_else = torch.randn(200, 4), torch.ones(200)
+    torch.nn.init.normal_(layer.bias)
+    message = layer(graph.adjacency, nobody_else, features, steps=2).detach()
+    dropped = layer(graph.adjacency, nobody_else, features, node_dropout=0.25, steps=2).detach()
+    kept = (dropped != 0).any(1)
+    torch.testing.assert_close(dropped, torch.where(kept[:, None], message / 0.75, 0.0))
+    assert 0.15 < 1 - float(kept.double().mean()) < 0.35
+
+
+def test_features_may_be_dropped_before_several_steps() -> None:
+    layer = ConfidenceConvolution(1000, 1, bias=False)
+    torch.nn.init.ones_(layer.weight)
+    graph = Graph.build([], np.ones((2, 1000)), [0, 1])
+    heard = layer(graph.adjacency, torch.ones(2), graph.features, dropout=0.5, steps=1).detach().flatten()
+    assert (heard % 2 == 0).all()  # of a thousand ones half are left, doubled
+    assert ((heard > 800) & (heard < 1200)).all()
+    assert (heard != 1000).any()
+
+
 def test_smooth_loss_counts_every_undirected_edge_once(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
     undirected = [(u, v) for u, v in edges(six_nodes) if u < v]
     assert len(undirected) == 5
@@ -173,6 +216,83 @@ def test_reg_loss(precision: Tensor) -> None:
         slow = slow + torch.maximum(-value, torch.zeros_like(value))
     assert (precision < 0).any()
     assert_same(losses.reg_loss(precision), slow, precision)
+
+
+def test_trusted_smooth_loss(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
+    influence = torch.rand(len(edges(six_nodes)), dtype=torch.float64).requires_grad_()
+    slow = mu.new_zeros(())
+    for r, (u, v) in zip(influence.detach(), edges(six_nodes), strict=True):
+        slow = slow + r * slow_distance(mu, precision, u, v)
+    distance = edge_distance(six_nodes.adjacency, mu, precision)
+    assert_same(losses.trusted_smooth_loss(distance, influence), slow, mu, precision)
+    losses.trusted_smooth_loss(torch.rand_like(influence).requires_grad_(), influence).backward()
+    assert influence.grad is None  # a node does not lose trust in order to be left alone
+
+
+def test_consensus_loss(mu: Tensor) -> None:
+    generator = torch.Generator().manual_seed(7)
+    consensus, predicted = (torch.rand(6, CLASSES, dtype=torch.float64, generator=generator) for _ in range(2))
+    for quantity in (consensus, predicted):
+        quantity.requires_grad_()
+    slow = mu.new_zeros(())
+    for v in range(6):
+        for j in range(CLASSES):
+            slow = slow + (predicted[v, j] - mu[v, j].detach()) ** 2 + (consensus[v, j] - predicted[v, j].detach()) ** 2
+    assert_same(losses.consensus_loss(mu, consensus, predicted), slow, consensus, predicted)
+    losses.consensus_loss(mu, consensus, predicted).backward()
+    assert mu.grad is None  # the sharpened consensus pulls, and is not pulled
+    torch.testing.assert_close(consensus.grad, 2 * (consensus - predicted).detach())
+    torch.testing.assert_close(predicted.grad, 2 * (predicted - mu).detach())
+
+
+def test_consensus_loss_is_zero_where_all_agree() -> None:
+    same = torch.rand(6, CLASSES)
+    assert losses.consensus_loss(same, same, same) == 0
+
+
+@pytest.fixture
+def share() -> Tensor:
+    """Precisions between 0 and 1."""
+    return torch.rand(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(8)).requires_grad_()
+
+
+def test_evidence_loss(share: Tensor) -> None:
+    evidence = torch.rand(6, dtype=torch.float64).requires_grad_()
+    alpha, beta, nu = losses.PRIOR_FOR, losses.PRIOR_AGAINST, losses.COUNT_OF_EVIDENCE
+    slow = share.new_zeros(())
+    for v in range(6):
+        for j in range(CLASSES):
+            counts = alpha + nu * evidence[v].detach()
+            slow = slow - counts * torch.log(share[v, j]) - beta * torch.log(1 - share[v, j])
+    assert_same(losses.evidence_loss(share, evidence), slow, share)
+    assert gradcheck(lambda p: losses.evidence_loss(p, evidence.detach()), (share,))
+    losses.evidence_loss(share, evidence).backward()
+    assert evidence.grad is None
+
+
+def test_the_precision_of_least_loss_grows_with_the_evidence() -> None:
+    evidence = torch.tensor([0.0, 0.1, 0.5, 1.0], dtype=torch.float64)
+    counts = losses.PRIOR_FOR + losses.COUNT_OF_EVIDENCE * evidence
+    best = (counts / (counts + losses.PRIOR_AGAINST)).unsqueeze(1)
+    assert best.flatten().tolist() == pytest.approx([0.5 / 0.6, 1.5 / 1.6, 5.5 / 5.6, 10.5 / 10.6])
+    slopes = []
+    for shift in (-1e-3, 0.0, 1e-3):
+        precision = (best + shift).requires_grad_()
+        losses.evidence_loss(precision, evidence).backward()
+        slopes.append(precision.grad.flatten())
+    assert (slopes[0] < -1e-3).all()
+    assert (slopes[1].abs() < 1e-9).all()
+    assert (slopes[2] > 1e-3).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_evidence_loss_is_finite_at_both_bounds_and_pulls_away_from_them(dtype: torch.dtype) -> None:
+    precision = torch.tensor([[0.0, 1.0]], dtype=dtype, requires_grad=True)
+    loss = losses.evidence_loss(precision, torch.zeros(1, dtype=dtype))
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert precision.grad[0, 0] < -1e4
+    assert 1e4 < precision.grad[0, 1] < torch.inf
 
 
 def test_covariance_is_the_inverse_and_finite_at_zero() -> None:

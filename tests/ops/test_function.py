@@ -37,6 +37,7 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "dropout": lambda _, x: ops.dropout(x.expand(6, 3), 0.5, training=True),
     "softmax of rows": lambda _, x: ops.softmax(x.expand(6, 3)),
     "edge_sum": lambda graph, x: ops.edge_sum(graph.adjacency, x.expand(6, 2), torch.ones(6, 2)),
+    "propagate": lambda graph, x: ops.propagate(graph.adjacency, torch.ones(16), x.expand(6, 3), steps=2),
     "rows_at": lambda graph, x: ops.rows_at(x.expand(6, 3), graph.train),
     "influence": _influence,
     "label_loss": lambda graph, x: losses.label_loss(
@@ -44,6 +45,7 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     ),
     "const_loss": lambda _, x: losses.const_loss(x.expand(6, 3), torch.ones(6, 3)),
     "reg_loss": lambda _, x: losses.reg_loss(-x.expand(6, 3)),
+    "evidence_loss": lambda _, x: losses.evidence_loss(x.expand(6, 3) / 4, torch.ones(6)),
 }
 
 

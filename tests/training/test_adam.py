@@ -48,6 +48,19 @@ def test_twenty_steps_equal_those_of_torch(dtype: torch.dtype, decay: float) -> 
     torch.testing.assert_close(result, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
+def test_a_group_may_have_a_learning_rate_of_its_own() -> None:
+    ours, theirs = some_weights(), some_weights()
+    own = [{"params": ours[:1], "learning_rate": 0.2, "weight_decay": 0.1}, {"params": ours[1:]}]
+    reference = [{"params": theirs[:1], "lr": 0.2, "weight_decay": 0.1}, {"params": theirs[1:]}]
+    result = descend(ours, Adam(own, learning_rate=0.05), range(20))
+    expected = descend(theirs, torch.optim.Adam(reference, lr=0.05), range(20))
+    torch.testing.assert_close(result, expected, rtol=1e-12, atol=1e-12)
+    plain = some_weights()
+    descend(plain, Adam(groups_of(plain, 0.1), learning_rate=0.05), range(20))
+    assert not torch.allclose(plain[0], result[0])
+    assert all(map(torch.equal, plain[1:], result[1:]))
+
+
 def test_weight_decay_may_be_a_function_of_the_squared_norm() -> None:
     ours, theirs = some_weights(), some_weights()
     optimiser = Adam([{"params": ours, "weight_decay": lambda norm: 0.1 * norm}], learning_rate=0.05)
@@ -104,3 +117,16 @@ def test_a_frozen_weight_does_not_move() -> None:
     set_gradients(weights[1:], 0)
     Adam(groups_of(weights, 0.1), learning_rate=0.05).step()
     assert torch.equal(weights[0], before)
+
+
+def test_beside_a_frozen_weight_the_others_keep_their_rate_and_decay() -> None:
+    ours, theirs = some_weights(), some_weights()
+    ours[0].requires_grad_(False)
+    groups = [{"params": [weights[0]], "learning_rate": 0.5, "weight_decay": 0.9} for weights in (ours, theirs)]
+    for weights, group in zip((ours, theirs), groups, strict=True):
+        set_gradients(theirs, 0)
+        for weight, twin in zip(weights[1:], theirs[1:], strict=True):
+            weight.grad = twin.grad.clone()
+        others = {"params": weights[1:], "learning_rate": 0.2, "weight_decay": 0.1}
+        Adam([group, others], learning_rate=0.05).step()
+    assert all(map(torch.equal, ours[1:], theirs[1:]))

@@ -47,6 +47,18 @@ def test_twenty_steps_equal_those_of_torch(decay: float) -> None:
     assert not torch.equal(ours[0], some_weights()[0])
 
 
+def test_a_group_may_have_a_learning_rate_of_its_own() -> None:
+    ours, theirs = some_weights(), some_weights()
+    own = [{"params": ours[:1], "learning_rate": 0.2, "weight_decay": 0.1}, {"params": ours[1:]}]
+    reference = [{"params": theirs[:1], "lr": 0.2, "weight_decay": 0.1}, {"params": theirs[1:]}]
+    optimisers = SGD(own, learning_rate=0.05), torch.optim.SGD(reference, lr=0.05)
+    for step in range(20):
+        for weights, optimiser in zip((ours, theirs), optimisers, strict=True):
+            set_gradients(weights, step)
+            optimiser.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
 def test_gradients_are_left_as_they_are() -> None:
     weights = some_weights()
     set_gradients(weights, 0)

@@ -50,8 +50,8 @@ OF_THE_PAPER = {
 }
 BEYOND = {
     "overview": Artefact(overview.jobs, overview.numbers, is_examination=False),
-    "presets": Artefact(presets.jobs, presets.numbers, is_examination=False),
     "confidence": Artefact(confidence.jobs, confidence.numbers, is_examination=False, kind="confidence"),
+    "presets": Artefact(presets.jobs, presets.numbers, is_examination=False),
 }
 ARTEFACTS = {**OF_THE_PAPER, **BEYOND, ABOUT: Artefact(about.jobs, about.numbers, is_examination=False)}
 

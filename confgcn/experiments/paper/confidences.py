@@ -91,6 +91,8 @@ def measure_confidences(
 
 def _scaled(graph: Graph, prediction: Prediction) -> Scorecard:
     held_out = graph.validation
+    if not len(held_out):
+        return {}
     temperature = fit_temperature(prediction.logits[held_out], graph.labels[held_out], {})
     card = score(graph, graph.test, temperature.apply(prediction.logits, {}).exp())
     return {f"scaled_{name}": card[name] for name in SCALED}

@@ -12,7 +12,7 @@ from confgcn.data.splits import random_split
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import UsageError
 from confgcn.experiments.paper import jobs
-from confgcn.experiments.paper.jobs import Job, Variant, graph_key, settings_key
+from confgcn.experiments.paper.jobs import Job, Variant, digest, graph_key, settings_key
 from confgcn.experiments.presets import hyperparameters
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod
@@ -52,12 +52,20 @@ def test_a_run_of_the_same_settings_seed_and_data_has_the_same_key() -> None:
         Job("demo", GCN.changed("Kipf-GCN", dropout=0.6), 0),
         Job("demo", GCN.changed("Kipf-GCN", learning_rate=0.02), 0),
         Job("demo", GCN.changed("Kipf-GCN", feature_scaling="none"), 0),
+        Job("demo", GCN.changed("Kipf-GCN", flipped_labels=0.1), 0),
         Job("demo", Variant("Kipf-GCN", "feat"), 0),
     ],
-    ids=["seed", "model", "recipe", "data", "method"],
+    ids=["seed", "model", "recipe", "data", "labels", "method"],
 )
 def test_another_seed_setting_or_method_has_another_key(other: Job) -> None:
     assert other.key(None) != Job("demo", GCN, 0).key(None)
+
+
+def test_what_is_measured_of_a_run_has_its_own_key_and_leaves_those_of_the_paper_as_they_were() -> None:
+    paper, confidence = Job("demo", GCN, 0), Job("demo", GCN, 0, "confidence")
+    assert paper.key(None) == digest([paper.settings_key, 0, graph_key("demo", 0, None)])
+    assert confidence.key(None) != paper.key(None)
+    assert confidence.settings_key == paper.settings_key
 
 
 def test_the_names_of_preset_and_row_do_not_matter() -> None:

@@ -14,8 +14,8 @@ from confgcn.experiments.saved_run import load_run
 from confgcn.model.network import ConfGCN
 
 
-def measured(out: Path, method: str, **overrides: object) -> Measurements:
-    request = RunRequest(graph="demo", method=method, out=out, overrides={"epochs": 3, **overrides})
+def measured(out: Path, method: str, preset: str = "default", **overrides: object) -> Measurements:
+    request = RunRequest(graph="demo", method=method, preset=preset, out=out, overrides={"epochs": 3, **overrides})
     return measure(out, load_demo(), train(request, notify=lambda _: None)["runs"][0], 1.5)
 
 
@@ -23,7 +23,7 @@ def measured(out: Path, method: str, **overrides: object) -> Measurements:
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Measurements]:
     """A short run of ConfGCN with influences that differ, and what was measured of it."""
     out = tmp_path_factory.mktemp("measured") / "run"
-    return out, measured(out, "confgcn", learning_rate=0.5, distance_offset=0.01, normalisation="none")
+    return out, measured(out, "confgcn", "released", learning_rate=0.5, distance_offset=0.01, normalisation="none")
 
 
 def test_everything_is_measured_of_confgcn(run: tuple[Path, Measurements]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from confgcn.experiments.paper.confidence import CONSENSUS
 from confgcn.experiments.paper.presets import LIMITS, jobs, numbers, others
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
@@ -12,8 +13,8 @@ from confgcn.experiments.presets import preset_names
 from confgcn.methods import METHODS
 
 
-def test_with_table_2_every_preset_of_every_method_is_shown() -> None:
-    in_table = {(variant.method, variant.settings("citeseer").preset) for variant in VARIANTS}
+def test_with_table_2_and_the_confidences_every_preset_of_every_method_is_shown() -> None:
+    in_table = {(variant.method, variant.settings("citeseer").preset) for variant in (*VARIANTS, CONSENSUS)}
     beyond = [(variant.method, variant.preset) for variant in others()]
     assert len(beyond) == len(set(beyond))
     assert not in_table & set(beyond)

@@ -14,8 +14,10 @@ import pytest
 from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
 from confgcn.experiments.paper import jobs, table2
 from confgcn.experiments.paper import reproduce as reproduction
+from confgcn.experiments.paper.artefacts import Artefact
+from confgcn.experiments.paper.confidences import Confidences
 from confgcn.experiments.paper.folder import read_report, render
-from confgcn.experiments.paper.jobs import Job, Variant, graph_key
+from confgcn.experiments.paper.jobs import Job, Kind, Variant, graph_key
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.experiments.paper.reproduce import ReproductionRequest, Watcher, reproduce
 from confgcn.experiments.paper.results import Results
@@ -305,6 +307,25 @@ def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: 
     ]
     assert not (tmp_path / "table1.json").exists()
     assert read_report(tmp_path).keys() == {"presets", "about"}
+
+
+def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asks_for(kind: Kind) -> Artefact:
+        return Artefact(lambda scope: scope.jobs((), [FEAT], kind), lambda *_: {}, is_examination=False, kind=kind)
+
+    plans = []
+    paper, confidence = asks_for("paper"), asks_for("confidence")
+    for artefacts in ({"a": paper}, {"a": paper, "b": confidence}, {"b": confidence}):
+        monkeypatch.setattr(reproduction, "artefacts_named", lambda _, artefacts=artefacts: artefacts)
+        listener = Listener()
+        assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), listener) == {}
+        plans.append((listener.plan, [type(outcome) for _, outcome in listener.heard]))
+    assert plans == [((1, 0), [Measurements]), ((2, 1), [Confidences]), ((1, 1), [])]
+    found = {kind: Results(tmp_path, kind).runs("demo", FEAT)[0] for kind in ("paper", "confidence")}
+    assert found["paper"].run != found["confidence"].run
+    accuracies = [record.measured.get("test_accuracy") for record in found.values()]
+    assert accuracies[0] == accuracies[1] > 0.2
+    assert found["confidence"].measured.get("nll") > 0
 
 
 @pytest.mark.usefixtures("nothing_is_run")

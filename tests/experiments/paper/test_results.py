@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.experiments.paper.confidences import NAMES, Confidences
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.results import COLUMNS, Results, RunRecord
+from confgcn.experiments.paper.results import FILES, IDENTITY, Results, RunRecord
 
 MakeRecord = Callable[..., RunRecord]
 
+COLUMNS = FILES["paper"].columns
 GCN = Variant("Kipf-GCN", "gcn")
 MEASURED = {
     "test_accuracy": 2 / 3,
@@ -174,6 +177,59 @@ def test_a_table_without_what_its_hashes_stand_for_is_not_used(results: Results,
     results.legend.unlink()
     with pytest.raises(CorruptFileError, match=r"settings\.json: missing"):
         Results(results.folder)
+
+
+def confident(record: MakeRecord, job: Job, **numbers: float) -> RunRecord:
+    """The record of a run whose confidences were looked at; without any its training diverged."""
+    return replace(record(job), outcome="finished" if numbers else "diverged", measured=Confidences(numbers))
+
+
+def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"paper": {"a": 1}})
+    before = results.table.read_bytes(), results.legend.read_bytes()
+    other = Results(results.folder, "confidence")
+    assert other.records == {}
+    job = Job("demo", GCN, 0, "confidence")
+    other.add(confident(record, job, test_accuracy=2 / 3, nll=0.5), {"settings": {"b": 2}})
+    assert (results.table.read_bytes(), results.legend.read_bytes()) == before
+    assert (other.table.name, other.legend.name) == ("confidence.csv", "confidence_settings.json")
+    assert other.table.read_text().splitlines()[0] == ",".join([*IDENTITY, *NAMES])
+    assert Results(results.folder).runs("demo", GCN)[0].measured == Measurements(test_accuracy=0.5)
+    assert Results(results.folder, "confidence").meanings == {"settings": {"b": 2}}
+
+
+def test_confidences_there_and_back(results: Results, record: MakeRecord) -> None:
+    kept = Results(results.folder, "confidence")
+    everything = {name: (number + 1) / 7 for number, name in enumerate(NAMES)}
+    for seed, numbers in enumerate((everything, {}, {"ece": 1e-12, "silent_nodes": 73})):
+        kept.add(confident(record, Job("demo", GCN, seed, "confidence"), **numbers), {"e" * 16: {}})
+    again = Results(results.folder, "confidence")
+    assert again.records == kept.records
+    first, second, third = again.records.values()
+    assert list(first.measured.cells()) == pytest.approx(list(everything.values()), rel=1e-5)
+    assert (second.outcome, set(second.measured.cells())) == ("diverged", {None})
+    assert (third.measured.get("ece"), third.measured.get("silent_nodes")) == (1e-12, 73)
+    assert third.measured.get("nll") is None
+    assert again.runs("demo", GCN).keys() == {0, 1, 2}
+
+
+def test_a_cut_off_line_of_confidences_is_mended_with_their_own_columns(results: Results, record: MakeRecord) -> None:
+    kept = Results(results.folder, "confidence")
+    for seed in range(2):
+        kept.add(confident(record, Job("demo", GCN, seed, "confidence"), nll=0.5), {"e" * 16: {}})
+    whole = kept.table.read_bytes()
+    kept.table.write_bytes(whole[:-5])
+    again = Results(results.folder, "confidence")
+    again.mend()
+    assert whole.startswith(kept.table.read_bytes())
+    assert len(Results(results.folder, "confidence").records) == 1
+
+
+def test_a_table_of_one_kind_is_not_read_as_the_other(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    results.table.rename(results.folder / "confidence.csv")
+    with pytest.raises(CorruptFileError, match=r"confidence\.csv: its columns are not those"):
+        Results(results.folder, "confidence")
 
 
 def test_a_table_that_is_no_text_is_not_read(results: Results) -> None:

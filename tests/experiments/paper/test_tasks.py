@@ -12,6 +12,7 @@ import pytest
 
 from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.experiments.paper import tasks
+from confgcn.experiments.paper.confidences import Confidences
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.experiments.paper.tasks import Diverged, Failure, Task, perform
@@ -51,6 +52,14 @@ def test_a_job_is_trained_and_measured(task: Task) -> None:
     assert 0 < outcome.processor_seconds < 60
     assert task.run_directory == task.folder / "key-default"
     assert (task.run_directory / "metrics.json").is_file()
+
+
+def test_what_is_measured_is_what_the_kind_of_job_asks_for(task: Task) -> None:
+    outcome = perform(replace(task, job=replace(task.job, kind="confidence")))
+    assert isinstance(outcome, Confidences)
+    assert outcome.get("epochs") == 3
+    assert 0 < outcome.get("processor_seconds") < 60
+    assert 0 < outcome.get("ece") < 1
 
 
 def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +113,7 @@ def test_a_run_that_is_damaged_every_time_is_begun_again_once(task: Task, monkey
         asked.append(arguments)
         raise CorruptFileError("model.json: corrupt")
 
-    monkeypatch.setattr(tasks, "measure", measure)
+    monkeypatch.setitem(tasks.MEASURES, "paper", measure)
     assert perform(task) == Failure("model.json: corrupt", 3)
     assert len(asked) == 2
 
@@ -138,5 +147,5 @@ def test_a_bug_in_one_job_is_named_and_does_not_spread(task: Task, monkeypatch: 
     def measure(*arguments: Any) -> Measurements:
         raise KeyError("quarters")
 
-    monkeypatch.setattr(tasks, "measure", measure)
+    monkeypatch.setitem(tasks.MEASURES, "paper", measure)
     assert perform(task) == Failure("KeyError: 'quarters'", 1)

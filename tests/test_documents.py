@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from confgcn.experiments.paper import figure1, figure2, figure3, figure4, overview, table1, table2
+from confgcn.experiments.paper import confidence, figure1, figure2, figure3, figure4, overview, table1, table2
 from confgcn.experiments.paper.artefacts import ARTEFACTS
 from confgcn.experiments.paper.folder import read_report
-from confgcn.experiments.paper.jobs import Job
-from confgcn.experiments.paper.results import Results
+from confgcn.experiments.paper.jobs import Job, Kind
+from confgcn.experiments.paper.results import FILES, Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.reporting.render import PARTS
 from confgcn.reporting.verdict import UNKNOWN
@@ -48,8 +48,13 @@ def report() -> Iterator[ModuleType]:
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    return Results(REPRODUCTION)
+def tables() -> dict[Kind, Results]:
+    return {kind: Results(REPRODUCTION, kind) for kind in FILES}
+
+
+@pytest.fixture(scope="module")
+def results(tables: dict[Kind, Results]) -> Results:
+    return tables["paper"]
 
 
 def test_the_page_of_results_is_what_the_result_files_give(report: ModuleType) -> None:
@@ -63,7 +68,8 @@ def test_the_blocks_of_a_document_are_what_the_result_files_give(report: ModuleT
 
 
 @pytest.mark.parametrize("name", FROM_RUNS)
-def test_the_numbers_of_a_figure_are_what_the_runs_give(results: Results, name: str) -> None:
+def test_the_numbers_of_a_figure_are_what_the_runs_give(tables: dict[Kind, Results], name: str) -> None:
+    results = tables[ARTEFACTS[name].kind]
     recomputed = ARTEFACTS[name].numbers(Scope(), results)
     assert json.loads(results.file(name).read_text()) == json.loads(json.dumps(recomputed))
 
@@ -88,11 +94,19 @@ def test_every_claim_is_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [table2, figure2, figure3, figure4, overview], ids=lambda module: module.__name__.rpartition(".")[2]
+    "module",
+    [table2, figure2, figure3, figure4, overview, confidence],
+    ids=lambda module: module.__name__.rpartition(".")[2],
 )
-def test_every_run_that_is_asked_for_is_there(results: Results, module: Any) -> None:
-    missing = [job for job in module.jobs(Scope(seeds=10)) if job.seed not in results.runs(job.dataset, job.variant)]
+def test_every_run_that_is_asked_for_is_there(tables: dict[Kind, Results], module: Any) -> None:
+    jobs = module.jobs(Scope(seeds=10))
+    missing = [job for job in jobs if job.seed not in tables[job.kind].runs(job.dataset, job.variant)]
     assert list(map(str, missing)) == []
+
+
+def test_no_run_of_confidences_is_of_settings_that_nobody_asks_for(tables: dict[Kind, Results]) -> None:
+    asked = {job.settings_key for job in confidence.jobs(Scope(seeds=10))}
+    assert {record.settings for record in tables["confidence"].records.values()} <= asked
 
 
 def test_results_were_made_with_the_settings_of_today(results: Results) -> None:

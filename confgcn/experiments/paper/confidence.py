@@ -30,6 +30,7 @@ SET_METHODS = (CONSENSUS, GCN, GAT, LP, TACO)
 ABLATIONS = (
     CONSENSUS,
     CONSENSUS.changed("influence by distance, c / (d_M + c)", influence="distance"),
+    CONSENSUS.changed("softmax over N(v) for the walk", normalisation="softmax"),
     CONSENSUS.changed("a single step", steps=1),
     CONSENSUS.changed("no dropping of nodes", node_dropout=0.0),
     CONSENSUS.changed("no sharpening", mu_temperature=1.0),

@@ -42,12 +42,12 @@ Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help=
 
 def complain(message: str) -> None:
     """An error, on stderr."""
-    typer.echo(f"error: {_printable(message)}", err=True)
+    typer.echo(f"error: {printable(message)}", err=True)
 
 
 def notice(message: str) -> None:
     """Something a user should know, on stderr."""
-    typer.echo(f"note: {_printable(message)}", err=True)
+    typer.echo(f"note: {printable(message)}", err=True)
 
 
 def print_json(payload: dict[str, Any]) -> None:
@@ -55,6 +55,6 @@ def print_json(payload: dict[str, Any]) -> None:
     typer.echo(json.dumps(payload, ensure_ascii=False, allow_nan=False))
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     # Names come from files: control codes in them must not reach the terminal.
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, print_json
+from confgcn.cli.console import AsJson, DataDir, print_json, printable
 from confgcn.cli.evaluate import RunPath
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
     return {
         "node": graph.node_names[explanation.node],
         "label": names[explanation.label],
-        "probabilities": by_label(explanation.log_probabilities.exp()),
+        "raw_probabilities": by_label(explanation.log_probabilities.exp()),
+        "neighbours_not_tried": explanation.not_tried,
         "reads_edges": explanation.reads_edges,
         "label_without_neighbours": names[int(explanation.without_all.argmax())],
         "reasons": [
@@ -65,20 +66,22 @@ def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
 def _show(record: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console()
     label = record["label"]
-    console.print(f"{record['node']}: {label}, probability {record['probabilities'][label]:.1%}", markup=False)
+    probability = record["raw_probabilities"][label]
+    console.print(Text(printable(f"{record['node']}: {label}, raw probability {probability:.1%}")))
     if not record["reads_edges"]:
         console.print("no neighbour changes this prediction: there is none, or the method reads no edges to predict")
         return
     table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
     for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):
-        table.add_column(heading, justify="left" if heading == "neighbour" else "right")
+        table.add_column(Text(printable(heading)), justify="left" if heading == "neighbour" else "right")
     for reason in record["reasons"][:MOST_SHOWN]:
         change = reason["change"]
         highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
-        table.add_row(
+        cells = (
             reason["neighbour"],
             "–" if reason["influence"] is None else f"{reason['influence']:.3f}",
             f"{change[label]:+.3f}",
@@ -86,8 +89,9 @@ def _show(record: dict[str, Any]) -> None:
             f"{lowest} {change[lowest]:+.3f}",
             reason["label_without"] if reason["decisive"] else "the same",
         )
+        table.add_row(*(Text(printable(cell)) for cell in cells))
     console.print(table)
-    left = len(record["reasons"]) - MOST_SHOWN
+    left, not_tried = len(record["reasons"]) - MOST_SHOWN, record["neighbours_not_tried"]
     if left > 0:
-        console.print(f"and {left} neighbours of less weight, which --json lists")
-    console.print(f"without any neighbour: {record['label_without_neighbours']}", markup=False)
+        console.print(f"{left} more of less weight, which --json lists; not tried: {not_tried}")
+    console.print(Text(printable(f"without any neighbour: {record['label_without_neighbours']}")))

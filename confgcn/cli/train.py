@@ -100,7 +100,7 @@ def _show(summary: dict[str, Any]) -> None:
             console.print(f"{f'{part} accuracy':<20} {accuracy:.1%}{spread if part == 'test' else ''}")
     first = summary["runs"][0]
     if first["decision"]:
-        console.print(f"decision             {first['decision']}", soft_wrap=True)
+        console.print(f"decision             {first['decision']} (approximate)", soft_wrap=True)
     if first["calibrated"]:
         _show_confidence(console, first)
     console.print(f"{summary['seconds']:.1f} s, run directory {summary['run_dir']}", markup=False, soft_wrap=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from confgcn.confidence.calibration import Calibration, covariates_of, fit_calibration
@@ -29,9 +30,10 @@ class Assessment:
             for were flattened besides.
         probabilities: calibrated, (N, C).
         sets: (N, C), the labels of each node's prediction set; None where there were no held-out labels.
-        decision: which predictions may be accepted; None likewise.
+        decision: which predictions of nodes that were not trained on may be accepted; None likewise.
         novelty: (N,), from 0 to 1.
         labels, edges: doubtful ones, most doubtful first.
+        others: the nodes that were not trained on.
     """
 
     calibration: Calibration
@@ -42,11 +44,15 @@ class Assessment:
     novelty: Tensor
     labels: SuspiciousLabels
     edges: SuspiciousEdges
+    others: Tensor
 
     @property
-    def confidence(self) -> Tensor:
-        """The probability of the predicted label, (N,)."""
-        return self.probabilities.max(-1).values
+    def accepted(self) -> Tensor:
+        """May the label of each node be accepted, (N,)? Not asked of training nodes."""
+        mask = torch.zeros(len(self.probabilities), dtype=torch.bool)
+        if self.decision is not None:
+            mask[self.others] = self.decision.accepted
+        return mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +91,8 @@ def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Pre
     """
     judged = held_out or prediction
     scale = scaling(graph, judged, nodes)
-    probabilities = scale.probabilities(prediction.logits)
+    probabilities = replace(scale, covariates=covariates_of(graph, prediction)).probabilities(prediction.logits)
+    others = torch.ones(graph.num_nodes, dtype=torch.bool).index_fill_(0, graph.train, False).nonzero().squeeze(1)
     sets = decision = None
     if len(nodes):
         seen = scale.probabilities(judged.logits)
@@ -93,7 +100,7 @@ def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Pre
         sets = fitted.sets(graph, probabilities)
         confidence, predicted = seen[nodes].max(-1)
         correct = predicted == graph.labels[nodes]
-        decision = decide(confidence, correct, probabilities.max(-1).values, max_error=MAX_ERROR, delta=DELTA)
+        decision = decide(confidence, correct, probabilities[others].max(-1).values, max_error=MAX_ERROR, delta=DELTA)
     return Assessment(
         scale.calibration,
         scale.caution,
@@ -103,4 +110,5 @@ def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Pre
         novelty(graph, probabilities),
         suspicious_labels(graph, probabilities),
         suspicious_edges(graph, probabilities, prediction.influence),
+        others,
     )

@@ -53,6 +53,9 @@ class Calibration:
             raise CorruptFileError(f"calibration: expected the values {expected}, got {list(record)}") from error
 
 
+NO_CALIBRATION = Calibration(NONE, Temperature(), {}, 0)
+
+
 def covariates_of(graph: Graph, prediction: Prediction) -> dict[str, Tensor]:
     """What a temperature may go by, (N,) each: "degree" and, where the method gives one, "precision".
 

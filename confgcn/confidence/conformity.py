@@ -15,6 +15,7 @@ Score = Literal["aps", "diffused", "raps", "threshold"]
 
 RANK_PENALTY = 0.1  # lambda of RAPS, on probabilities of a handful of classes (its paper: 0.001 to 1 on 1000 classes)
 FREE_RANKS = 1  # k_reg of RAPS: the first label costs nothing
+TIE_BREAK = 1e-9  # equal probabilities, of nodes that hear the same, are put in a random order
 DIFFUSION = 0.5  # of DAPS: as much from the neighbours as from the node
 
 
@@ -34,9 +35,9 @@ def label_scores(graph: Graph, probabilities: Tensor, score: Score, *, seed: int
             f"probabilities: expected {(graph.num_nodes, graph.num_classes)}, a row per node and a column per class, "
             f"got {tuple(probabilities.shape)}"
         )
-    if score == "threshold":
-        return 1.0 - probabilities.double()
     draws = node_draws(graph, seed)
+    if score == "threshold":
+        return 1.0 - probabilities.double() + TIE_BREAK * draws[:, None]
     if score == "raps":
         return adaptive_scores(probabilities, draws) + rank_penalty(probabilities)
     own = adaptive_scores(probabilities, draws)

@@ -32,7 +32,7 @@ class Decision:
         max_error, delta: with probability 1 - delta the error among the accepted is at most max_error.
         observed_error: share of errors among the calibration nodes at or above the cut.
         needs_labels: without a cut, about how many more labels of nodes drawn at random are needed; None where no
-            number of labels will do, since the most confident predictions err more than is allowed.
+            number of labels up to ``MOST_LABELS`` will do at the error observed.
     """
 
     cut: float | None
@@ -49,8 +49,9 @@ class Decision:
         if self.cut is not None:
             return f"accept {count:,} of {total:,} nodes ({_percent(count / total)}), {promise}"
         if self.needs_labels is not None:
-            return f"{promise} cannot be certified: needs about {self.needs_labels:,} more labels"
-        return f"{promise} cannot be certified: the most confident predictions err more often"
+            beyond = ", which is more than there are nodes" if self.needs_labels > total else ""
+            return f"{promise} cannot be certified: needs about {self.needs_labels:,} more labels{beyond}"
+        return f"{promise} cannot be certified: at the error observed no {MOST_LABELS:,} labels would do"
 
 
 def decide(

@@ -41,6 +41,7 @@ class Explanation:
         log_probabilities: (C,), with all neighbours.
         reasons: by the size of the change of the predicted label, largest first.
         without_all: (C,), log-probabilities without any neighbour.
+        not_tried: neighbours beyond the limit.
         reads_edges: does the prediction change at all? If not, either the node has no neighbour, or the method does
             not look at edges when it predicts: it has none to look at, or did so in its setup.
     """
@@ -50,6 +51,7 @@ class Explanation:
     log_probabilities: Tensor
     reasons: list[Reason]
     without_all: Tensor
+    not_tried: int
     reads_edges: bool
 
 
@@ -79,7 +81,8 @@ def explain(method: AbstractMethod, graph: Graph, node: int, *, limit: int = 50)
         reasons.append(Reason(neighbour, graph.node_names[neighbour], present - without, left, left != label, weight))
     reasons.sort(key=lambda reason: -abs(float(reason.change[label])))
     alone = _log_probabilities(method, without_edges(graph, node, neighbours), node)
-    return Explanation(node, label, present, reasons, alone, not torch.equal(alone, present))
+    not_tried = len(neighbours) - len(tried)
+    return Explanation(node, label, present, reasons, alone, not_tried, not torch.equal(alone, present))
 
 
 def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
@@ -93,8 +96,7 @@ def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
 
 
 def _log_probabilities(method: AbstractMethod, graph: Graph, node: int) -> Tensor:
-    nodes = torch.tensor([node])
-    logits: Tensor = method.predict(graph, nodes).logits_of(nodes)[0]
+    logits = method.predict(graph).logits[node]  # among all nodes: what is said of a blank one goes by the others
     return logits.double().log_softmax(-1)
 
 

@@ -53,6 +53,11 @@ def check_fittable(graph: Graph, settings: RunSettings) -> None:
             f"{graph.name}: no validation nodes, and {len(graph.train)} labels are too few to hold out a fifth of them "
             f"in turn; at least {FEWEST_LABELS} are needed, or select = 'last' and stop = 'never'"
         )
+    if int((torch.bincount(graph.train_labels) > 1).sum()) < 2:
+        raise DataError(
+            f"{graph.name}: no validation nodes, and fewer than two classes have two labels, so that none can be held "
+            "out; use select = 'last' and stop = 'never'"
+        )
 
 
 def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int) -> CrossFit:

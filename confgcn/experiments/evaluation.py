@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from confgcn.data.datasets import load_graph
@@ -16,12 +15,12 @@ from confgcn.evaluation.reliability import reliability
 from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_slices
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
-from confgcn.experiments.saved_run import SavedRun, load_run
+from confgcn.experiments.saved_run import Judged, SavedRun, load_run
 from confgcn.graph import Graph
-from confgcn.method import Prediction
+from confgcn.method import AbstractMethod, Prediction
 from confgcn.reporting.trust import pictures
 from confgcn.training.files import to_json, write_atomic
-from confgcn.training.run_directory import RunDirectory
+from confgcn.training.run_directory import RunDirectory, held
 
 CALIBRATED = "calibrated_"
 LEARNED = ("auroc_precision", "mu_accuracy", "auroc_mu", "auroc_edge", "auroc_distance", "uniform_accuracy")
@@ -34,34 +33,34 @@ def evaluate(run: SavedRun, graph: Graph) -> dict[str, Any]:
 
     Keys are documented in docs/confidence.md. None where a method has no such quantity.
     """
-    prepared = run.prepared(graph)
-    prediction = run.method.predict(prepared.training_view())
-    probabilities = run.scaling(prepared, prediction).probabilities(prediction.logits)
+    judged = run.judge(graph)
+    nodes = judged.graph.test
+    calibrated = score_slices(judged.graph, nodes, judged.probabilities)
     return {
-        **scores(run, prepared, prediction, probabilities),
+        **scores(run.method, judged),
         RETRAINED: None,
         "calibration": run.calibration.name,
-        **score_slices(prepared, prepared.test, prediction.probabilities),
-        **{CALIBRATED + name: value for name, value in score_slices(prepared, prepared.test, probabilities).items()},
+        **score_slices(judged.graph, nodes, judged.prediction.probabilities),
+        **{CALIBRATED + name: value for name, value in calibrated.items()},
     }
 
 
-def scores(run: SavedRun, graph: Graph, prediction: Prediction, probabilities: Tensor) -> Scorecard:
-    """``SCORES``, for the calibrated ``probabilities`` (N, C)."""
-    nodes = graph.test
+def scores(method: AbstractMethod, judged: Judged) -> Scorecard:
+    """``SCORES`` of a trained method's prediction."""
+    graph, prediction, nodes = judged.graph, judged.prediction, judged.graph.test
     raw = score(graph, nodes, prediction.probabilities, mu=prediction.mu, precision=prediction.precision)
-    scaled = score(graph, nodes, probabilities)
-    found = {**raw, **_of_edges(run, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
+    scaled = score(graph, nodes, judged.probabilities)
+    found = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
     return {name: found.get(name) for name in SCORES}
 
 
-def _of_edges(run: SavedRun, graph: Graph, prediction: Prediction) -> Scorecard:
+def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> Scorecard:
     """What influences tell of edges, and what the model is worth without them."""
     if prediction.influence is None or prediction.distance is None:
         return {}
     aurocs = edge_aurocs(graph, prediction.influence, prediction.distance)
     found: Scorecard = {"auroc_edge": aurocs.auroc_edge, "auroc_distance": aurocs.auroc_distance}
-    control = run.method.with_uniform_influence()
+    control = method.with_uniform_influence()
     if control is not None and len(graph.test):
         logits = control.predict(graph.training_view()).logits
         found["uniform_accuracy"] = accuracy(logits[graph.test], graph.labels[graph.test])
@@ -70,16 +69,14 @@ def _of_edges(run: SavedRun, graph: Graph, prediction: Prediction) -> Scorecard:
 
 def curves(run: SavedRun, graph: Graph) -> dict[str, Any]:
     """The numbers of the pictures: reliability and risk against coverage, raw and calibrated, and every slice."""
-    prepared = run.prepared(graph)
-    prediction = run.method.predict(prepared.training_view())
-    probabilities = run.scaling(prepared, prediction).probabilities(prediction.logits)
-    nodes = prepared.test[prepared.labels[prepared.test] >= 0]
-    kinds = {"raw": prediction.probabilities, "calibrated": probabilities}
-    slices = score_slices(prepared, nodes, probabilities)
+    judged = run.judge(graph)
+    nodes = graph.test[graph.labels[graph.test] >= 0]
+    kinds = {"raw": judged.prediction.probabilities, "calibrated": judged.probabilities}
+    slices = score_slices(judged.graph, nodes, judged.probabilities)
     names = [name.removesuffix("_count") for name in slices if name.endswith("_count")]
     parts = [{"name": n, **{key: slices[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]
     return {
-        **{kind: _curves_of(values[nodes], prepared.labels[nodes]) for kind, values in kinds.items()},
+        **{kind: _curves_of(values[nodes], graph.labels[nodes]) for kind, values in kinds.items()},
         "slices": parts,
     }
 
@@ -101,17 +98,13 @@ def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str,
     if not len(graph.test):
         raise DataError(f"{path}: {graph.name} has no test nodes to evaluate on")
     found, notices = evaluate(run, graph), []
-    contents = {"evaluation.json": to_json(found)}
+    contents = {directory.evaluation: to_json(found)}
     try:
-        contents |= pictures(curves(run, graph))
+        drawn = pictures(curves(run, graph))
+        contents |= {file: drawn[file.stem] for file in directory.pictures}
     except ResourceError as error:
         notices.append(f"no pictures: {error}")
-    for name, content in contents.items():
-        write_atomic(directory.path / name, content)
-    return found, [directory.path / name for name in contents], notices
-
-
-def pool_of_calibration(graph: Graph, prepared: Graph) -> Tensor:
-    """Test nodes, and validation nodes that were held back: neither trained on nor chosen by."""
-    used = torch.isin(graph.validation, prepared.validation)
-    return torch.cat([graph.validation[~used], graph.test]).sort().values
+    with held(path) as left_behind:
+        for file, content in contents.items():
+            write_atomic(file, content)
+    return found, list(contents), [*notices, *left_behind]

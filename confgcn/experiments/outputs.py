@@ -117,9 +117,14 @@ def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> 
     columns = {"set": nothing, "accepted": nothing}
     if assessment.sets is not None:
         inside = [torch.nonzero(row).squeeze(1).tolist() for row in assessment.sets]
-        columns["set"] = ["|".join(graph.class_names[c] for c in labels) for labels in inside]
+        names = [name.replace("|", r"\|") for name in graph.class_names]
+        columns["set"] = ["|".join(names[c] for c in labels) for labels in inside]
     if assessment.decision is not None:
-        columns["accepted"] = ["yes" if accepted else "no" for accepted in assessment.decision.accepted.tolist()]
+        asked = set(assessment.others.tolist())
+        columns["accepted"] = [
+            ("yes" if accepted else "no") if node in asked else ""
+            for node, accepted in enumerate(assessment.accepted.tolist())
+        ]
     columns["novelty"] = _numbers(assessment.novelty)
     suspicion = list(nothing)
     for node, score in zip(assessment.labels.nodes.tolist(), _numbers(assessment.labels.score), strict=True):
@@ -157,13 +162,14 @@ def write_doubts(directory: RunDirectory, graph: Graph, assessment: Assessment) 
             "score": _numbers(labels.score),
         },
     )
-    edges = assessment.edges.named(graph, MOST_EDGES)
+    edges, influence = assessment.edges.named(graph, MOST_EDGES), assessment.edges.influence
     _write_table(
         directory.suspicious_edges,
         {
             "node": [one for one, _, _ in edges],
             "neighbour": [other for _, other, _ in edges],
             "disagreement": [format(value, DIGITS) for _, _, value in edges],
+            **({} if influence is None else {"influence": _numbers(influence[:MOST_EDGES])}),
         },
     )
 

@@ -97,6 +97,12 @@ class ConfGCN(AbstractMethod):
         super().__init__()
         if not steps and (node_dropout or reg_on == "evidence"):
             raise UsageError("steps = 0: node_dropout and reg_on = 'evidence' need a walk of at least one step")
+        if doubled_l2 and (weight_decay or confidence_learning_rate):
+            raise UsageError("doubled_l2 takes the place of weight_decay and of a confidence_learning_rate")
+        if mu_temperature != 1.0 and mu_form != "softmax":
+            raise UsageError(f"mu_temperature = {mu_temperature}: only mu_form = 'softmax' has a temperature")
+        if reg_on == "evidence" and precision_form != "sigmoid":
+            raise UsageError("reg_on = 'evidence': only precision_form = 'sigmoid' keeps precisions between 0 and 1")
         self.dropout, self.node_dropout, self.steps = dropout, node_dropout, steps
         self.influence: InfluenceScore = influence
         self.normalisation: InfluenceNormalisation = normalisation

@@ -16,10 +16,10 @@ KINDS = {"raw": ("s--", "white", "as predicted"), "calibrated": ("o-", "black", 
 
 
 def pictures(curves: Numbers) -> dict[str, bytes]:
-    """SVG by file name, from the numbers of ``confgcn.experiments.evaluation.curves``."""
+    """SVG by name, from the numbers of ``confgcn.experiments.evaluation.curves``."""
     with house_style():
         drawn = {"reliability": _reliability, "risk_coverage": _risk_coverage, "slices": _slices}
-        return {f"{name}.svg": _svg(draw(curves)) for name, draw in drawn.items()}
+        return {name: _svg(draw(curves)) for name, draw in drawn.items()}
 
 
 def _reliability(curves: Numbers) -> Figure:

@@ -32,6 +32,8 @@ class RunDirectory:
         self.predictions = path / "predictions.csv"
         self.suspicious_labels = path / "suspicious_labels.csv"
         self.suspicious_edges = path / "suspicious_edges.csv"
+        self.evaluation = path / "evaluation.json"
+        self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "slices")]
         self.model = path / "model"  # .safetensors and .json
         self.best_before_divergence = path / "best_before_divergence"
         self.checkpoints = path / "checkpoints"
@@ -83,7 +85,7 @@ class RunDirectory:
 
     def _files(self) -> list[Path]:
         plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
-        plain += [self.suspicious_labels, self.suspicious_edges]
+        plain += [self.suspicious_labels, self.suspicious_edges, self.evaluation, *self.pictures]
         stems = [self.model, self.best_before_divergence]
         return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
 

@@ -41,7 +41,7 @@ def test_explain_names_the_neighbours(run: Path) -> None:
     told = json.loads(confgcn("explain", run, "35", "--json").stdout)
     assert told["node"] == "35"
     assert told["reasons"]
-    assert told["probabilities"].keys() == told["reasons"][0]["change"].keys()
+    assert told["raw_probabilities"].keys() == told["reasons"][0]["change"].keys()
     assert told["reasons"][0]["neighbour"] in confgcn("explain", run, "35").stdout
 
 

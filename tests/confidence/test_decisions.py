@@ -55,7 +55,7 @@ def test_all_wrong_accepts_none_whatever_the_labels() -> None:
     assert decision.cut is None
     assert not decision.accepted.any()
     assert decision.needs_labels is None
-    assert decision.message().endswith("cannot be certified: the most confident predictions err more often")
+    assert decision.message().endswith("cannot be certified: at the error observed no 10,000 labels would do")
 
 
 @pytest.mark.parametrize(("known", "needed"), [(0, 45), (20, 25), (44, 1)])

@@ -45,10 +45,10 @@ def test_every_score_is_there_and_is_that_of_the_predictions(runs: dict[str, Pat
 
 def test_calibration_lowers_the_log_loss_of_validation_nodes(runs: dict[str, Path]) -> None:
     graph, run = load_graph("demo"), load_run(runs["confgcn"])
-    prediction, prepared = run.predict(graph), run.prepared(graph)
+    judged = run.judge(graph)
     nodes, labels = graph.validation, graph.labels[graph.validation]
-    scaled = run.scaling(prepared, prediction).probabilities(prediction.logits)[nodes].log()
-    raw = prediction.logits.double().log_softmax(1)[nodes]
+    scaled = judged.probabilities[nodes].log()
+    raw = judged.prediction.logits.double().log_softmax(1)[nodes]
     losses = [torch.nn.functional.nll_loss(values, labels) for values in (scaled, raw)]
     assert losses[0] < losses[1]
 

@@ -97,5 +97,7 @@ def test_a_file_that_is_no_study_is_an_error_of_the_environment(tmp_path: Path) 
 
 
 def test_a_diverging_run_counts_as_zero() -> None:
-    request = RunRequest(graph="demo", overrides={"learning_rate": 1e6, "doubled_l2": 1e6, "epochs": 3})
+    request = RunRequest(
+        graph="demo", preset="released", overrides={"learning_rate": 1e6, "doubled_l2": 1e6, "epochs": 3}
+    )
     assert validation_accuracy(request) == 0.0

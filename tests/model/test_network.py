@@ -210,7 +210,22 @@ def test_a_trained_method_can_be_asked_without_its_influences(six_nodes: Graph) 
 def test_what_needs_a_walk_is_refused_without_steps(six_nodes: Graph, changes: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="need a walk of at least one step"):
         ConfGCN(Shape.of(six_nodes), **changes)
-    ConfGCN(Shape.of(six_nodes), steps=1, **changes)
+    ConfGCN(Shape.of(six_nodes), steps=1, precision_form="sigmoid", **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"doubled_l2": 0.1, "weight_decay": 0.1},
+        {"doubled_l2": 0.1, "confidence_learning_rate": 0.1},
+        {"mu_temperature": 0.5},
+        {"reg_on": "evidence", "steps": 1},
+    ],
+    ids=lambda changes: "-".join(changes),
+)
+def test_settings_that_would_do_nothing_are_refused(six_nodes: Graph, changes: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        ConfGCN(Shape.of(six_nodes), **changes)
 
 
 def test_several_steps_predict_all_nodes_whichever_are_asked_for(six_nodes: Graph) -> None:

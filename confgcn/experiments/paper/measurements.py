@@ -10,7 +10,7 @@ from typing import Any
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.influence import summarise_influence
 from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
-from confgcn.experiments.paper.confidences import Confidences, measure_confidences
+from confgcn.experiments.paper.confidence_measurements import Confidences, measure_confidences
 from confgcn.experiments.paper.jobs import Kind
 from confgcn.experiments.saved_run import SavedRun, load_run
 from confgcn.graph import Graph

@@ -12,7 +12,7 @@ from typing import Any
 
 from confgcn.exceptions import ConfGCNError, StoppedError
 from confgcn.experiments.paper.artefacts import ALL, artefacts_named
-from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.environment import environment
 from confgcn.experiments.paper.folder import RUNS, check_folder, check_renderable
 from confgcn.experiments.paper.jobs import Job, Kind, graph_key

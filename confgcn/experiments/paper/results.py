@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from confgcn.exceptions import CorruptFileError, ResourceError
-from confgcn.experiments.paper import confidences, measurements
-from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper import confidence_measurements, measurements
+from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Kind, Variant, settings_key
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.training.files import read_json, to_json, write_atomic
@@ -64,7 +64,7 @@ class Files:
 
 FILES: dict[Kind, Files] = {
     "paper": Files("results.csv", "settings.json", measurements.NAMES, lambda cells: Measurements(**cells)),
-    "confidence": Files("confidence.csv", "confidence_settings.json", confidences.NAMES, Confidences),
+    "confidence": Files("confidence.csv", "confidence_settings.json", confidence_measurements.NAMES, Confidences),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from confgcn.data.datasets import load_graph
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, StoppedError
-from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.measurements import MEASURES, Measurements
 from confgcn.experiments.runs import RunRequest, train

@@ -15,7 +15,7 @@ from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
 from confgcn.experiments.paper import jobs, table2
 from confgcn.experiments.paper import reproduce as reproduction
 from confgcn.experiments.paper.artefacts import Artefact
-from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.folder import read_report, render
 from confgcn.experiments.paper.jobs import Job, Kind, Variant, graph_key
 from confgcn.experiments.paper.measurements import Measurements

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from confgcn.exceptions import CorruptFileError, ResourceError
-from confgcn.experiments.paper.confidences import NAMES, Confidences
+from confgcn.experiments.paper.confidence_measurements import NAMES, Confidences
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.experiments.paper.results import FILES, IDENTITY, Results, RunRecord

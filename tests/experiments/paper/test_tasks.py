@@ -12,7 +12,7 @@ import pytest
 
 from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.experiments.paper import tasks
-from confgcn.experiments.paper.confidences import Confidences
+from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Job, Variant
 from confgcn.experiments.paper.measurements import Measurements
 from confgcn.experiments.paper.tasks import Diverged, Failure, Task, perform

@@ -13,7 +13,7 @@ from confgcn.confidence.caution import silent_nodes
 from confgcn.confidence.suspicion import suspicious_labels
 from confgcn.data.demo import load_demo
 from confgcn.experiments.evaluation import CALIBRATED, LEARNED
-from confgcn.experiments.paper.confidences import (
+from confgcn.experiments.paper.confidence_measurements import (
     COVERAGES,
     DECISIONS,
     NAMES,
@@ -52,7 +52,7 @@ class Measured:
 
     @property
     def probabilities(self) -> torch.Tensor:
-        return self.saved.scaling(self.graph, self.prediction).probabilities(self.prediction.logits)
+        return self.saved.judge(load_demo()).probabilities
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from confgcn.confidence.conformity import Score
@@ -16,7 +17,7 @@ from confgcn.confidence.decisions import decide
 from confgcn.confidence.suspicion import suspicious_labels
 from confgcn.confidence.temperature import fit_temperature
 from confgcn.evaluation.scorecard import Scorecard, score, score_slices
-from confgcn.experiments.evaluation import SCORES, pool_of_calibration, scores
+from confgcn.experiments.evaluation import SCORES, scores
 from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction
@@ -72,14 +73,13 @@ def measure_confidences(
 ) -> Confidences:
     """Everything about the confidences of a finished run."""
     saved = load_run(run)
-    prepared = saved.prepared(graph)
-    prediction = saved.method.predict(prepared.training_view())
-    probabilities = saved.scaling(prepared, prediction).probabilities(prediction.logits)
+    judged = saved.judge(graph)
+    prepared, prediction, probabilities = judged.graph, judged.prediction, judged.probabilities
     return Confidences(
         {
             **{name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "epochs")},
             "processor_seconds": processor_seconds,
-            **scores(saved, prepared, prediction, probabilities),
+            **scores(saved.method, judged),
             **_scaled(prepared, prediction),
             **_strata(prepared, probabilities),
             **_decisions(prepared, probabilities),
@@ -138,7 +138,8 @@ def _sets(graph: Graph, prepared: Graph, probabilities: Tensor) -> Scorecard:
     """By the protocol that holds validation nodes back; not where none were."""
     if len(prepared.validation) == len(graph.validation):
         return {}
-    pool = pool_of_calibration(graph, prepared)
+    used = torch.isin(graph.validation, prepared.validation)
+    pool = torch.cat([graph.validation[~used], graph.test]).sort().values  # neither trained on nor chosen by
     found: Scorecard = {}
     for kind, level in product(SETS, COVERAGES):
         target = level / 100

@@ -1,0 +1,34 @@
+"""From a finished run to decisions: sets of labels, a cut at a stated error, and the reasons for one label."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from confgcn import RunRequest, load_graph, load_run, train
+from confgcn.confidence.decisions import decide
+from confgcn.confidence.prediction_sets import PredictionSets
+from confgcn.confidence.reasons import explain
+
+with TemporaryDirectory() as folder:
+    # Half of the validation labels choose the epoch and the temperature; the other half is kept for exact guarantees.
+    overrides = {"held_back_validation": 0.5, "epochs": 60}
+    train(RunRequest(graph="demo", overrides=overrides, out=Path(folder) / "run"), notify=print)
+    run = load_run(Path(folder) / "run")
+
+judged = run.judge(load_graph("demo"))
+graph, probabilities = judged.graph, judged.probabilities
+chosen_by = set(graph.validation.tolist())
+kept = load_graph("demo").validation
+kept = kept[[node not in chosen_by for node in kept.tolist()]]
+
+confidence, predicted = probabilities.max(1)
+correct = predicted[kept] == graph.labels[kept]
+print(decide(confidence[kept], correct, confidence[graph.test], max_error=0.1).message())
+
+sets = PredictionSets.fit(graph, probabilities, kept, coverage=0.9).sets(graph, probabilities)
+print(f"mean number of labels in a set: {sets[graph.test].double().mean(0).sum():.2f}")
+
+node = int(graph.test[0])
+explanation = explain(run.method, graph.training_view(), node)
+print(f"paper {graph.node_names[node]}: {graph.class_names[explanation.label]}")
+for reason in explanation.reasons[:3]:
+    print(f"  {reason.name} changes its log-probability by {float(reason.change[explanation.label]):+.3f}")

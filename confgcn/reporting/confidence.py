@@ -235,6 +235,8 @@ def _decisions(numbers: Numbers) -> Table:
 
 def _ablations(numbers: Numbers) -> Table:
     names = ("test_accuracy", "mu_accuracy", "calibrated_nll", "auroc_edge")
+    cells_of_all = [cell for row in numbers["ablations"] for cell in row["cells"].values() if cell]
+    counts = sorted({str(cell["runs"]) for cell in cells_of_all}) or ["no"]
     rows = []
     for row in numbers["ablations"]:
         cells = [[_mean(cell, name) for name in names] for cell in row["cells"].values()]
@@ -242,8 +244,8 @@ def _ablations(numbers: Numbers) -> Table:
             [row["title"], *(f"{percent(a)} / {percent(m)} / {decimal(n, 3)} / {decimal(e)}" for a, m, n, e in cells)]
         )
     caption = (
-        "`consensus` with one mechanism changed: accuracy of the prediction, of the largest mu, log loss, AUROC of the "
-        "influence."
+        f"`consensus` with one mechanism changed, {listed(counts)} seeds: accuracy of the prediction, of the largest "
+        "mu, calibrated log loss, AUROC of the influence."
     )
     return Table(caption, ["", *numbers["ablated_on"]], rows)
 

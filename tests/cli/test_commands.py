@@ -133,7 +133,8 @@ def test_control_codes_never_reach_the_terminal(command: Command) -> None:
 
 
 def test_divergence_is_exit_code_five(command: Command, tmp_path: Path) -> None:
-    result = command(*QUICK, "--set", "learning_rate=1e6", "--set", "doubled_l2=1e6", "--out", "run")
+    settings = ("--preset", "released", "--set", "learning_rate=1e6", "--set", "doubled_l2=1e6")
+    result = command(*QUICK, *settings, "--out", "run")
     assert result.returncode == 5
     assert "not finite" in result.stderr
     assert not (tmp_path / "run" / "predictions.csv").exists()

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 BATCH_ENTRIES = 2**20  # numbers drawn at a time: many draws of few nodes are fast, few of many still fit in memory
-
-
-def bootstrap_interval(
-    statistic: Callable[[Tensor], float], num_items: int, *, draws: int = 1000, level: float = 0.95, seed: int = 0
-) -> tuple[float, float]:
-    r"""Percentile interval of a statistic of items that are drawn anew, as many, with replacement.
-
-    .. math:: \left[Q_{(1 - \mathrm{level})/2},\ Q_{(1 + \mathrm{level})/2}\right] \text{ of }
-              \{\mathrm{statistic}(\pi_b)\}_{b=1}^{\mathrm{draws}}, \qquad \pi_{bi} \sim \mathrm{U}\{0, .., M - 1\}
-
-    ``statistic`` takes the positions of the drawn items, (M,).
-    """
-    values = [statistic(row) for rows in resampled(num_items, draws=draws, seed=seed) for row in rows]
-    return percentile_interval(torch.tensor(values, dtype=torch.float64), level)
 
 
 def resampled(num_items: int, *, draws: int, seed: int) -> Iterator[Tensor]:

@@ -28,12 +28,11 @@ RETRAINED = "uniform_trained_accuracy"  # which only runs trained for it know: `
 SCORES = (*METRICS, *LEARNED, *(CALIBRATED + name for name in METRICS))
 
 
-def evaluate(run: SavedRun, graph: Graph) -> dict[str, Any]:
-    """The test nodes of the graph the run was trained on, given as it was loaded: ``SCORES``, then slice by slice.
+def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
+    """The test nodes of what the run was judged on: ``SCORES``, then slice by slice.
 
     Keys are documented in docs/confidence.md. None where a method has no such quantity.
     """
-    judged = run.judge(graph)
     nodes = judged.graph.test
     calibrated = score_slices(judged.graph, nodes, judged.probabilities)
     return {
@@ -67,12 +66,12 @@ def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> S
     return found
 
 
-def curves(run: SavedRun, graph: Graph) -> dict[str, Any]:
+def curves(judged: Judged) -> dict[str, Any]:
     """The numbers of the pictures: reliability and risk against coverage, raw and calibrated, and every slice."""
-    judged = run.judge(graph)
+    graph = judged.graph
     nodes = graph.test[graph.labels[graph.test] >= 0]
     kinds = {"raw": judged.prediction.probabilities, "calibrated": judged.probabilities}
-    slices = score_slices(judged.graph, nodes, judged.probabilities)
+    slices = score_slices(graph, nodes, judged.probabilities)
     names = [name.removesuffix("_count") for name in slices if name.endswith("_count")]
     parts = [{"name": n, **{key: slices[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]
     return {
@@ -97,10 +96,11 @@ def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str,
     graph = load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
     if not len(graph.test):
         raise DataError(f"{path}: {graph.name} has no test nodes to evaluate on")
-    found, notices = evaluate(run, graph), []
+    judged = run.judge(graph)
+    found, notices = evaluate(run, judged), []
     contents = {directory.evaluation: to_json(found)}
     try:
-        drawn = pictures(curves(run, graph))
+        drawn = pictures(curves(judged))
         contents |= {file: drawn[file.stem] for file in directory.pictures}
     except ResourceError as error:
         notices.append(f"no pictures: {error}")

@@ -166,25 +166,31 @@ def run_once(
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
-    prediction = loop.predict()
+    measured = _write_findings(directory, graph, loop, crossed, config)
+    metrics = {**measured, "seconds": round(time.monotonic() - started, 3), **config}
+    write_atomic(directory.metrics, to_json(metrics))
+    directory.clear_checkpoints()
+    return metrics
+
+
+def _write_findings(
+    directory: RunDirectory, graph: Graph, loop: TrainingLoop, crossed: CrossFit | None, config: dict[str, Any]
+) -> dict[str, Any]:
+    """All outputs of a finished training but the metrics, which are returned; ``graph`` is as it was loaded."""
+    prepared, prediction = loop.graph, loop.predict()
     held_out = prepared.train if crossed else prepared.validation
     assessment = assess(prepared, prediction, held_out, held_out=crossed.prediction if crossed else None)
     outputs.write_history(directory.history, loop)
     outputs.write_predictions(directory.predictions, prepared, prediction, assessment)
     outputs.write_doubts(directory, prepared, assessment)
     outputs.write_model(directory.model, loop.method, config, graph, assessment)
-    metrics = {
+    return {
         **outputs.measure(prepared, prediction, assessment),
         "cross_fitted": crossed is not None,
         "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
         "best_epoch": loop.best["epoch"] if loop.best else None,
         "epochs": len(loop.history),
-        "seconds": round(time.monotonic() - started, 3),
-        **config,
     }
-    write_atomic(directory.metrics, to_json(metrics))
-    directory.clear_checkpoints()
-    return metrics
 
 
 def _cross_fitted(

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 
 from confgcn.evaluation import resampling
-from confgcn.evaluation.resampling import batch_sizes, bootstrap_interval, percentile_interval, resampled
+from confgcn.evaluation.resampling import batch_sizes, percentile_interval, resampled
+
+
+def bootstrap_interval(
+    statistic: Callable[[Tensor], float], num_items: int, *, draws: int = 1000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    values = [statistic(row) for rows in resampled(num_items, draws=draws, seed=seed) for row in rows]
+    return percentile_interval(torch.tensor(values, dtype=torch.float64), level)
 
 
 def test_the_interval_of_a_mean_is_two_standard_errors_wide_on_either_side() -> None:

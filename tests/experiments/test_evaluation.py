@@ -25,7 +25,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_score_is_there_and_is_that_of_the_predictions(runs: dict[str, Path]) -> None:
     graph, run = load_graph("demo"), load_run(runs["confgcn"])
-    found = evaluate(run, graph)
+    found = evaluate(run, run.judge(graph))
     assert set(SCORES) <= found.keys()
     assert found[RETRAINED] is None
     prediction = run.predict(graph)
@@ -54,14 +54,15 @@ def test_calibration_lowers_the_log_loss_of_validation_nodes(runs: dict[str, Pat
 
 
 def test_a_method_without_confidences_has_none(runs: dict[str, Path]) -> None:
-    found = evaluate(load_run(runs["feat"]), load_graph("demo"))
+    run = load_run(runs["feat"])
+    found = evaluate(run, run.judge(load_graph("demo")))
     assert [found[name] for name in ("auroc_precision", "mu_accuracy", "auroc_edge", "uniform_accuracy")] == [None] * 4
     assert found["auroc_correct"] is not None
 
 
 def test_curves_are_of_the_test_nodes(runs: dict[str, Path]) -> None:
     graph = load_graph("demo")
-    found = curves(load_run(runs["confgcn"]), graph)
+    found = curves(load_run(runs["confgcn"]).judge(graph))
     for kind in ("raw", "calibrated"):
         assert sum(part["count"] for part in found[kind]["reliability"]) == len(graph.test)
         assert found[kind]["risk_coverage"]["coverage"][-1] == pytest.approx(1.0)

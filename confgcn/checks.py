@@ -56,7 +56,7 @@ def checked_features(features: Any, num_nodes: int) -> torch.Tensor | SparseMatr
     if hasattr(features, "tocsr"):
         return _checked_sparse(features, num_nodes)
     array = as_array(features, "features")
-    _check_feature_shape(array.shape, num_nodes)
+    check_feature_shape(array.shape, num_nodes)
     return torch.from_numpy(_checked_values(array, lambda place: np.unravel_index(place, array.shape)))
 
 
@@ -133,9 +133,9 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
 
 
 def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
-    _check_feature_shape(given.shape, num_nodes)
+    check_feature_shape(given.shape, num_nodes)
     _check_number_kind(given.dtype)
-    _check_stored_indices(given)
+    check_stored_indices(given)
     matrix = given.astype(np.float64).tocsr()
     check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
     _checked_values(matrix.data, partial(_sparse_place, matrix))
@@ -149,7 +149,7 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     return SparseMatrix(structure, torch.from_numpy(values))
 
 
-def _check_stored_indices(matrix: Any) -> None:
+def check_stored_indices(matrix: Any) -> None:
     """Before scipy converts a matrix: it follows the indices without looking where they lead."""
     rows, columns = matrix.shape
     if matrix.format == "csr":
@@ -184,7 +184,8 @@ def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int,
         )
 
 
-def _check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
+def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
+    """One row per node, and at least one column."""
     if len(shape) != 2 or shape[0] != num_nodes or shape[1] == 0:
         raise DataError(f"features: expected shape ({num_nodes}, at least 1), one row per node, got {tuple(shape)}")
 

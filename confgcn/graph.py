@@ -40,7 +40,8 @@ class Graph:
 
     Shapes: ``adjacency`` (N, N) with E entries; ``features`` (N, F); ``labels`` (N,), -1 = unknown;
     ``train``, ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): global ids, which say
-    whose per-node parameters belong to which row, also in a part of a graph.
+    whose per-node parameters belong to which row, also in a part of a graph. ``feature_names`` is empty where columns
+    are known by their place alone; ``remarks`` is what reading the graph has found that a user should know.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Graph:
     node_names: tuple[str, ...]
     class_names: tuple[str, ...]
     edge_counts: EdgeCounts
+    feature_names: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
@@ -97,7 +100,9 @@ class Graph:
             adjacency=adjacency,
             features=checks.checked_features(features, num_nodes),
             labels=torch.from_numpy(label_array),
-            **{part: torch.from_numpy(value) for part, value in parts.items()},
+            train=torch.from_numpy(parts["train"]),
+            validation=torch.from_numpy(parts["validation"]),
+            test=torch.from_numpy(parts["test"]),
             node_ids=torch.arange(num_nodes),
             node_names=checks.checked_names(node_names, "node", num_nodes),
             class_names=checks.checked_names(class_names, "class", num_classes),
@@ -201,7 +206,11 @@ class Graph:
 
     def notices(self) -> list[str]:
         """What a user should know about the data, in plain words."""
-        return [text for text in (*_edge_notices(self), *_feature_notices(self), *_label_notices(self)) if text]
+        return [
+            text
+            for text in (*self.remarks, *_edge_notices(self), *_feature_notices(self), *_label_notices(self))
+            if text
+        ]
 
 
 def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:

@@ -1,0 +1,150 @@
+"""A graph as somebody gave it, and the one order it is put in: no format and no order of rows changes a result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from confgcn import checks
+from confgcn.checks import IntArray
+from confgcn.exceptions import DataError
+from confgcn.graph import Graph
+
+PARTS = ("train", "validation", "test")
+SPARSE_BELOW = 0.25  # share of values other than zero: below it features are kept sparse, whatever they came as
+
+_DIGITS = re.compile(r"(\d+)", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class RawGraph:
+    """Nodes in the order they came, ids and labels as text.
+
+    Attributes:
+        ids: N distinct texts.
+        edges: (M, 2), positions in ``ids``; direction, order and repetition do not matter.
+        features: (N, F) numbers, an array or a scipy sparse matrix; None where none were given.
+        feature_names: F distinct texts; None where columns are known by their place alone. A level of a category is
+            a column ``name=level`` of zeros and ones.
+        labels: N texts, None for unknown.
+        split: N texts, each of ``PARTS`` or ""; None where there is no split: then every labelled node is trained on.
+        class_names: in order; None for those of the labels in natural order.
+        remarks: what reading it has found that a user should know.
+    """
+
+    name: str
+    ids: Sequence[str]
+    edges: IntArray
+    features: Any = None
+    feature_names: Sequence[str] | None = None
+    labels: Sequence[str | None] | None = None
+    split: Sequence[str] | None = None
+    class_names: Sequence[str] | None = None
+    remarks: tuple[str, ...] = ()
+
+    def build(self) -> Graph:
+        """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse."""
+        if not len(self.ids):
+            raise DataError(f"{self.name}: the graph has no nodes")
+        if self.features is None:
+            raise DataError(
+                f"{self.name}: there are no features; ask for some that the graph itself gives: degree, positional "
+                "or identity"
+            )
+        checks.checked_names(self.ids, "node", len(self.ids))
+        order = natural_order(self.ids)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        edges = checks.checked_edges(self.edges, len(order))
+        labels, class_names = self._numbered_labels()
+        features, feature_names = self._ordered_features()
+        graph = Graph.build(
+            place[edges],
+            features[order],
+            labels[order],
+            **{part: place[positions] for part, positions in self._parts(labels).items()},
+            node_names=[self.ids[position] for position in order],
+            class_names=class_names,
+            name=self.name,
+        )
+        return replace(graph, feature_names=feature_names, remarks=self.remarks)
+
+    def _numbered_labels(self) -> tuple[IntArray, Sequence[str]]:
+        texts = self.labels if self.labels is not None else [None] * len(self.ids)
+        if len(texts) != len(self.ids):
+            raise DataError(f"{self.name}: expected one label per node, {len(self.ids)}, got {len(texts)}")
+        found = list(dict.fromkeys(text for text in texts if text is not None))
+        names = self.class_names or [found[position] for position in natural_order(found)]
+        numbers = {name: number for number, name in enumerate(names)}
+        unknown = next((text for text in found if text not in numbers), None)
+        if unknown is not None:
+            raise DataError(f"{self.name}: label {unknown!r} is none of the classes {', '.join(names)}")
+        return np.array([-1 if text is None else numbers[text] for text in texts], dtype=np.int64), names
+
+    def _parts(self, labels: IntArray) -> dict[str, IntArray]:
+        if self.split is None:
+            return {"train": np.flatnonzero(labels >= 0)}
+        split = np.array(self.split, dtype=object)
+        wrong = next((text for text in dict.fromkeys(self.split) if text not in (*PARTS, "")), None)
+        if wrong is not None:
+            raise DataError(f"{self.name}: split {wrong!r}: expected {', '.join(PARTS)} or nothing")
+        unlabelled = np.flatnonzero((split != "") & (labels < 0))
+        if len(unlabelled):
+            first = unlabelled[0]
+            raise DataError(
+                f"{self.name}: node {self.ids[first]!r} is in the {split[first]} set and has no label "
+                f"({len(unlabelled)} such nodes)"
+            )
+        return {part: np.flatnonzero(split == part) for part in PARTS}
+
+    def _ordered_features(self) -> tuple[Any, tuple[str, ...]]:
+        features: Any = self.features
+        if sp.issparse(features):
+            checks.check_stored_indices(features)
+        else:
+            features = checks.as_array(features, "features")
+        checks.check_feature_shape(features.shape, len(self.ids))
+        if self.feature_names is not None:
+            names = checks.checked_names(self.feature_names, "feature", features.shape[1])
+            order = natural_order(names)
+            features = features.tocsc()[:, order] if sp.issparse(features) else features[:, order]
+            return _compact(features), tuple(names[position] for position in order)
+        return _compact(features), ()
+
+
+def natural_order(texts: Sequence[str]) -> IntArray:
+    """The positions of the texts in order; runs of digits count as numbers, so that n2 comes before n10."""
+    return np.array(sorted(range(len(texts)), key=lambda position: natural_key(texts[position])), dtype=np.int64)
+
+
+def natural_key(text: str) -> tuple[list[tuple[bool, int, str]], str]:
+    """What texts are put in natural order by; the text itself comes last, for 01 and 1 are not the same."""
+    words = _DIGITS.split(text)  # words and runs of digits in turn
+    parts = [_part(word, is_number=bool(place % 2)) for place, word in enumerate(words) if word]
+    return parts, text
+
+
+def _part(word: str, *, is_number: bool) -> tuple[bool, int, str]:
+    digits = word.lstrip("0")
+    return (False, len(digits), digits) if is_number else (True, 0, word)
+
+
+def _compact(features: Any) -> Any:
+    """Sparse where few values are other than zero, dense elsewhere: the same numbers are kept the same way."""
+    if sp.issparse(features):
+        kept = features.tocsr().copy()
+        kept.sum_duplicates()
+        kept.eliminate_zeros()
+        used = kept.nnz
+    else:
+        used = np.count_nonzero(features)
+        kept = features
+    sparse = used < SPARSE_BELOW * features.shape[0] * features.shape[1]
+    if sparse:
+        return sp.csr_matrix(kept)
+    return kept.toarray() if sp.issparse(kept) else kept

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.ops import rows_at
 from confgcn.prior import prior_where_silent
@@ -106,6 +107,13 @@ class AbstractMethod(nn.Module, ABC):
         """The same trained weights, every neighbour counting the same; None where there are no influences."""
         return None
 
+    def extend(self, graph: Graph) -> AbstractMethod:
+        """The method for a graph with new nodes, weights unchanged; ``node_ids`` count on from those of the training.
+
+        By default it is refused: what is kept for each node at training can not be made up for others.
+        """
+        raise UsageError(f"{type(self).__name__} can say nothing of nodes that were not there at training: train again")
+
     def setup(self, graph: Graph) -> None:
         """Work done once, before the first step; what it finds is kept in buffers."""
 
@@ -124,6 +132,13 @@ class AbstractMethod(nn.Module, ABC):
         ``learning_rate`` takes the place of the recipe's.
         """
         return [{"params": list(self.parameters())}]
+
+
+class InductiveMethod(AbstractMethod):
+    """A method that keeps nothing of single nodes, so that its weights serve any graph."""
+
+    def extend(self, graph: Graph) -> AbstractMethod:
+        return self
 
 
 def cross_entropy(graph: Graph, prediction: Prediction, *, mean: bool = True) -> LossTerm:

@@ -7,12 +7,12 @@ from typing import Any
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import Linear
 from confgcn.ranges import NonNegative
 
 
-class Feat(AbstractMethod):
+class Feat(InductiveMethod):
     r"""The baseline of that name in Yang, Cohen, Salakhutdinov: Revisiting semi-supervised learning, ICML 2016.
 
     .. math:: p(y | x) = \mathrm{softmax}(x W + b)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import aggregate, dropout, edge_sum, matmul, normalise
 from confgcn.ranges import Count, DropoutRate, NonNegative, Width
 from confgcn.receptive_field import Hop
@@ -18,7 +18,7 @@ from confgcn.sparse import SparseMatrix
 SLOPE = 0.2  # of the leaky ReLU, section 2.1 of the paper
 
 
-class GAT(AbstractMethod):
+class GAT(InductiveMethod):
     r"""Velickovic and others: Graph attention networks, ICLR 2018. Two layers of :class:`Attention`.
 
     .. math:: H = \mathrm{ELU}(\mathrm{concat}_k A_k(X)), \quad \mathrm{logits} = \mathrm{mean}_k A_k(H)

@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import aggregate, degree_weights, dropout, matmul
 from confgcn.ranges import Depth, DropoutRate, NonNegative, Width
 from confgcn.receptive_field import Hop
 from confgcn.sparse import SparseMatrix
 
 
-class GatedGCN(AbstractMethod):
+class GatedGCN(InductiveMethod):
     r"""Marcheggiani, Titov: Encoding sentences with graph convolutional networks, EMNLP 2017.
 
     .. math:: h_v' = f\left(\sum_{u \in N(v)} a_{uv} \, g_u \, h_u W\right), \quad g_u = \sigma(h_u \hat{w} + \hat{b})

@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import convolve, degree_weights
 from confgcn.ranges import Depth, DropoutRate, NonNegative, Width
 from confgcn.receptive_field import Hop
 from confgcn.sparse import SparseMatrix
 
 
-class GCN(AbstractMethod):
+class GCN(InductiveMethod):
     r"""Kipf, Welling: Semi-supervised classification with graph convolutional networks, ICLR 2017.
 
     .. math:: H^{k+1} = f\left(\tilde{D}^{-1/2} (A + I) \tilde{D}^{-1/2} H^k W^k\right)

@@ -7,12 +7,12 @@ from typing import Any
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import GRUCell, Linear, aggregate, mean_weights
 from confgcn.ranges import Depth, NonNegative, Width
 
 
-class GGNN(AbstractMethod):
+class GGNN(InductiveMethod):
     r"""Li, Tarlow, Brockschmidt, Zemel: Gated graph sequence neural networks, ICLR 2016, as Liao and others ran it.
 
     .. math:: h_v^0 = x_v W + b, \quad m_v^t = \mathrm{mean}_{u \in N(v)} h_u^t, \quad

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
+from confgcn.method import InductiveMethod, Prediction, Shape
 from confgcn.ops import matmul
 from confgcn.ranges import NonNegative, Positive
 from confgcn.solver import FloatArray, solve
@@ -18,7 +18,7 @@ from confgcn.sparse import SparseMatrix
 FLOOR = 1e-3  # of a probability: what least squares puts below zero
 
 
-class ManiReg(AbstractMethod):
+class ManiReg(InductiveMethod):
     r"""Belkin, Niyogi, Sindhwani: Manifold regularization, JMLR 2006; Laplacian regularised least squares, linear.
 
     The scores of class c are :math:`f = q_c + X w`, where :math:`q_c` is the class's share of the l labels and

@@ -9,12 +9,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy
+from confgcn.method import InductiveMethod, LossTerm, Prediction, Shape, cross_entropy
 from confgcn.ops import Linear, gather
 from confgcn.ranges import Count, NonNegative, Width
 
 
-class SemiEmb(AbstractMethod):
+class SemiEmb(InductiveMethod):
     r"""Weston, Ratle, Collobert: Deep learning via semi-supervised embedding, ICML 2008.
 
     .. math:: g = x W_0 + b_0, \quad p(y | x) = \mathrm{softmax}(\max(g, 0) W_1 + b_1)

@@ -43,15 +43,15 @@ class DataSettings(BaseModel):
     flipped_labels: Share = 0.0
     held_back_validation: Share = 0.0
 
-    def prepare(self, graph: Graph, *, seed: int) -> Graph:
-        """The graph as the method is to see it."""
+    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | None = None) -> Graph:
+        """The graph as the method is to see it; ``fitted_on`` is that of the training, where it is another."""
         if self.edges_between_classes:
             graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
         if self.flipped_labels:
             graph = flip_training_labels(graph, self.flipped_labels, seed=seed)
         if self.held_back_validation:
             graph = hold_back_validation(graph, self.held_back_validation, seed=seed)
-        return scale_features(graph, self.feature_scaling)
+        return scale_features(graph, self.feature_scaling, fitted_on=fitted_on)
 
 
 @dataclass(frozen=True)

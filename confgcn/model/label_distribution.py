@@ -16,6 +16,7 @@ PrecisionForm = Literal["free", "elu", "sigmoid"]
 # Below this size the inverse of a precision is replaced by a line through zero, so that a covariance stays finite
 # and keeps its sign while a precision crosses zero.
 SMALLEST_PRECISION = 1e-2
+SMALLEST_SCORE = 1e-6  # of a mean whose logarithm is taken
 
 
 class LabelDistribution(nn.Module):
@@ -63,6 +64,45 @@ class LabelDistribution(nn.Module):
     def consensus(self, rows: Tensor | slice) -> Tensor:
         """The label scores before they are sharpened, (N, C)."""
         return softmax(_rows(self.raw_mu, rows))
+
+    def extended(self, num_nodes: int) -> LabelDistribution:
+        """The same with rows for more nodes, of which nothing is known yet."""
+        larger = LabelDistribution(
+            num_nodes,
+            self.raw_mu.shape[1],
+            mu_form=self.mu_form,
+            precision_form=self.precision_form,
+            temperature=self.temperature,
+        )
+        with torch.no_grad():
+            larger.raw_mu[: len(self.raw_mu)] = self.raw_mu
+            larger.raw_precision[: len(self.raw_precision)] = self.raw_precision
+        return larger
+
+    @torch.no_grad()
+    def set_undecided(self, rows: Tensor) -> None:
+        """Equal scores, and the precision that training starts from."""
+        self.raw_mu[rows] = 0.0
+        self.raw_precision[rows] = 1.0
+
+    @torch.no_grad()
+    def set_mean(self, rows: Tensor, others: Tensor, heard_by: Tensor) -> None:
+        """Give each of the rows (n,) the mean of others (m,), weighed by their precision; one that hears none is left.
+
+        ``heard_by`` (m,) says which of the rows each of the others counts for.
+        """
+        _, precision = self(others)
+        weight = precision.clamp(min=SMALLEST_PRECISION)
+        scores = self.consensus(others) if self.mu_form == "softmax" else self.raw_mu[others]
+
+        def total(values: Tensor) -> Tensor:
+            return values.new_zeros(len(rows), values.shape[1]).index_add_(0, heard_by, values)
+
+        counts = torch.bincount(heard_by, minlength=len(rows))[:, None]
+        reached = counts.squeeze(1) > 0
+        mean = total(weight * scores)[reached] / total(weight)[reached]
+        self.raw_mu[rows[reached]] = mean.clamp(min=SMALLEST_SCORE).log() if self.mu_form == "softmax" else mean
+        self.raw_precision[rows[reached]] = total(self.raw_precision[others])[reached] / counts[reached]
 
 
 def _rows(table: Tensor, rows: Tensor | slice) -> Tensor:

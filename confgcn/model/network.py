@@ -18,6 +18,7 @@ from confgcn.model import losses
 from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, influence, trusting_influence
 from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
+from confgcn.model.new_nodes import solve_new_rows
 from confgcn.ops import dropout as dropped
 from confgcn.ops import edge_distance, propagate, rows_at, softmax
 from confgcn.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, WholeNumber, Width
@@ -225,6 +226,21 @@ class ConfGCN(AbstractMethod):
         control = copy(self)  # which shares the parameters
         control.influence = "uniform"
         return control
+
+    @property
+    def reach(self) -> int:
+        """How many edges away the furthest node is that a prediction depends on."""
+        return len(self.layers) * max(self.steps, 1)
+
+    def extend(self, graph: Graph) -> ConfGCN:
+        """The same weights, for a graph with new nodes: those whose ids follow the ones of the training."""
+        extended = copy(self)
+        extended._modules = {**self._modules}
+        extended.label_distribution = self.label_distribution.extended(int(graph.node_ids.max()) + 1)
+        solver = copy(extended)
+        solver.training, solver.dropout, solver.node_dropout = True, 0.0, 0.0
+        solve_new_rows(solver, graph, (graph.node_ids >= len(self.label_distribution.raw_mu)).nonzero().squeeze(1))
+        return extended.eval()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         if self.doubled_l2:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from confgcn.baselines.gcn import GCN as GCN
     from confgcn.data.datasets import load_graph as load_graph
+    from confgcn.estimator import ConfGCNClassifier as ConfGCNClassifier
     from confgcn.experiments.runs import RunRequest as RunRequest
     from confgcn.experiments.runs import train as train
     from confgcn.experiments.saved_run import load_run as load_run
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 # Imported on first use, so that `confgcn --help` does not wait for torch.
 _HOMES = {
     "ConfGCN": "confgcn.model.network",
+    "ConfGCNClassifier": "confgcn.estimator",
     "GCN": "confgcn.baselines.gcn",
     "Graph": "confgcn.graph",
     "RunRequest": "confgcn.experiments.runs",
@@ -27,7 +29,17 @@ _HOMES = {
     "train": "confgcn.experiments.runs",
 }
 
-__all__ = ["GCN", "ConfGCN", "Graph", "RunRequest", "__version__", "load_graph", "load_run", "train"]
+__all__ = [
+    "GCN",
+    "ConfGCN",
+    "ConfGCNClassifier",
+    "Graph",
+    "RunRequest",
+    "__version__",
+    "load_graph",
+    "load_run",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -134,7 +134,7 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
 
 def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     check_feature_shape(given.shape, num_nodes)
-    _check_number_kind(given.dtype)
+    check_number_kind(given.dtype)
     check_stored_indices(given)
     matrix = given.astype(np.float64).tocsr()
     check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
@@ -191,7 +191,7 @@ def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
 
 
 def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float32]:
-    _check_number_kind(array.dtype)
+    check_number_kind(array.dtype)
     wide = array.astype(np.float64)
     wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
     if wrong.any():
@@ -204,7 +204,8 @@ def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float
     return np.ascontiguousarray(wide, dtype=np.float32)
 
 
-def _check_number_kind(dtype: np.dtype[Any]) -> None:
+def check_number_kind(dtype: np.dtype[Any]) -> None:
+    """Numbers, and nothing that would have to be made one."""
     if dtype.kind not in "biuf":
         raise DataError(f"features: expected numbers, got {dtype}")
 

@@ -8,14 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SPLIT_SEED, MAX_THREADS
-from confgcn.methods import check_method
-
-
-def _known_graph(name: str) -> str:
-    check_graph_name(name)
-    return name
+from confgcn.methods import METHODS, check_method
 
 
 def _known_method(name: str) -> str:
@@ -23,11 +17,14 @@ def _known_method(name: str) -> str:
     return name
 
 
-GraphName = Annotated[
-    str, typer.Argument(help="Name of a graph; `confgcn datasets` lists them.", callback=_known_graph)
-]
 MethodName = Annotated[
-    str, typer.Option("--method", help="Method to train; `confgcn methods` lists them.", callback=_known_method)
+    str,
+    typer.Option(
+        "--method",
+        help="Method to train; `confgcn methods` lists them.",
+        callback=_known_method,
+        autocompletion=lambda incomplete: [name for name in METHODS if name.startswith(incomplete)],
+    ),
 ]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")

@@ -8,7 +8,10 @@ from confgcn.cli.console import AsJson, DataDir, print_json
 
 
 def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the named graphs and where they were found."""
+    """List the named graphs and where they were found.
+
+    For example: confgcn datasets
+    """
     from confgcn.data.datasets import DATASETS
 
     found = {name: (dataset.description, dataset.where(data_dir)) for name, dataset in DATASETS.items()}

@@ -17,7 +17,10 @@ EXTRAS = {"figures": "matplotlib", "partition": "pymetis", "tune": "optuna"}  # 
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Check versions, threads, kernels, data and a training step; exit 4 if something is missing."""
+    """Check versions, threads, kernels, data and a training step; exit 4 if something is missing.
+
+    For example: confgcn doctor
+    """
     checks: dict[str, Callable[[], str]] = {
         "python": platform.python_version,
         "torch": _torch,

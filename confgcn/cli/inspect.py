@@ -7,31 +7,41 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, GraphName, SplitSeed, notice, print_json
+from confgcn.cli.console import AsJson, SplitSeed, print_json, printable
+from confgcn.cli.graph_options import takes_graph
 
 if TYPE_CHECKING:
     from confgcn.data.statistics import GraphStatistics
+    from confgcn.experiments.graph_source import GraphSource
 
 
+@takes_graph
 def inspect(
-    graph: GraphName,
+    source: GraphSource,
     split_seed: SplitSeed = 0,
-    data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a graph: the row of the paper's Table 1, each convention of counting, and more."""
-    from confgcn.data.datasets import load_graph
-    from confgcn.data.statistics import describe
+    """Check a graph before anyone trains on it, and say in plain words what is in it.
 
-    loaded = load_graph(graph, data_dir=data_dir, split_seed=split_seed)
-    for text in loaded.notices():
-        notice(text)
+    For example: confgcn inspect mygraph/
+
+    or, for the row of the paper's Table 1: confgcn inspect cora
+    """
+    from confgcn.data.findings import findings
+    from confgcn.data.statistics import describe
+    from confgcn.experiments.graph_source import load_to_look_at
+
+    loaded = load_to_look_at(source, split_seed)
     statistics = describe(loaded)
+    found = findings(loaded, statistics)
     if as_json:
-        print_json(asdict(statistics))
+        print_json({**asdict(statistics), "findings": [asdict(finding) for finding in found]})
         return
+    for finding in found:
+        typer.echo(printable(f"{'!' if finding.is_warning else ' '} {finding.text}"))
+    typer.echo()
     for name, value in _rows(statistics):
-        typer.echo(f"{name:<58} {value}")
+        typer.echo(printable(f"{name:<58} {value}"))
 
 
 def _rows(s: GraphStatistics) -> list[tuple[str, str]]:

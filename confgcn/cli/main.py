@@ -12,7 +12,20 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import confgcn
-from confgcn.cli import datasets, doctor, evaluate, explain, inspect, methods, reproduce, train, tune
+from confgcn.cli import (
+    convert,
+    datasets,
+    doctor,
+    evaluate,
+    explain,
+    inspect,
+    methods,
+    predict,
+    report,
+    reproduce,
+    train,
+    tune,
+)
 from confgcn.cli.console import complain
 from confgcn.exceptions import ConfGCNError, ResourceError
 
@@ -22,13 +35,15 @@ app = typer.Typer(
     name="confgcn",
     help="Labels for the rest of your graph, with confidences.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("inspect")(inspect.inspect)
 app.command("train")(train.train)
+app.command("report")(report.report)
+app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
-app.command("inspect")(inspect.inspect)
+app.command("convert")(convert.convert)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("tune")(tune.tune)

@@ -11,7 +11,10 @@ from confgcn.methods import METHODS
 
 
 def methods(as_json: AsJson = False) -> None:
-    """List the methods: what each does, its paper, and what it uses."""
+    """List the methods: what each does, its paper, and what it uses.
+
+    For example: confgcn methods
+    """
     if as_json:
         print_json({name: asdict(entry) for name, entry in METHODS.items()})
         return

@@ -16,18 +16,19 @@ class ProgressBar(Callback):
         self.title = title
         self.run = 0
         self.progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[best]}"),
+            TextColumn("{task.fields[best]}", markup=False),
             console=Console(stderr=True),
         )
 
     def on_setup(self, loop: TrainingLoop) -> None:
-        self.run += 1
+        self.run += not loop.title
         self.progress.start()
-        self.task = self.progress.add_task(f"{self.title}, run {self.run}", total=None, best="preparing")
+        title = f"{self.title}, {loop.title or f'run {self.run}'}"
+        self.task = self.progress.add_task(title, total=None, best="preparing")
 
     def on_start(self, loop: TrainingLoop) -> None:
         self.progress.update(self.task, total=loop.recipe.epochs, completed=len(loop.history), best="")
@@ -42,5 +43,5 @@ class ProgressBar(Callback):
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        if self.run:
+        if self.progress.tasks:
             self.progress.stop()

@@ -42,6 +42,8 @@ def reproduce(
     """Remake tables and figures of the paper: run what is missing, write the numbers, render them.
 
     Killed and started again, it loses nothing and repeats nothing.
+
+    For example: confgcn reproduce figure3 --jobs 2
     """
     graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
 

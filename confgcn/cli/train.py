@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, GraphName, MethodName, SplitSeed, Threads, notice, print_json
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, print_json, printable
+from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from confgcn.experiments.graph_source import GraphSource
 
+
+@takes_graph
 def train(
-    graph: GraphName,
+    source: GraphSource,
     method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
@@ -25,7 +29,6 @@ def train(
     fixed_split: Annotated[
         bool, typer.Option("--fixed-split", help="The same split in every run, where none is published.")
     ] = False,
-    data_dir: DataDir = None,
     influence: Annotated[
         Literal["agreement", "distance", "uniform"] | None,
         typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
@@ -39,7 +42,14 @@ def train(
     threads: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train a method on a graph and write a run directory."""
+    """Train a method on a graph and write a run directory.
+
+    For example: confgcn train mygraph/ --out runs/mine
+
+    or: confgcn train --edges links.csv --nodes people.csv --label team --add-features degree
+
+    or: confgcn train cora --seeds 20
+    """
     if resume and overwrite:
         raise UsageError("--resume and --overwrite contradict each other")
     if resume and out is None:
@@ -51,20 +61,19 @@ def train(
     from confgcn.experiments.runs import train as run
 
     request = RunRequest(
-        graph=graph,
+        graph=source,
         method=method,
         preset=preset,
         seed=seed,
         seeds=seeds,
         split_seed=split_seed,
         fixed_split=fixed_split,
-        data_dir=data_dir,
         threads=threads,
         overrides=overrides,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
-    bar = ProgressBar(f"{graph}, {method}")
+    bar = ProgressBar(f"{printable(source.name)}, {method}")
     try:
         summary = run(request, notify=notice, callbacks=[bar])
     finally:
@@ -93,12 +102,14 @@ def _show(summary: dict[str, Any]) -> None:
     console = Console()
     std = summary["test_accuracy_std"]
     spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
-    console.print(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}", markup=False)
+    console.print(printable(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}"), markup=False)
     for part in ("test", "validation"):
         accuracy = summary[f"{part}_accuracy"]
         if accuracy is not None:
             console.print(f"{f'{part} accuracy':<20} {accuracy:.1%}{spread if part == 'test' else ''}")
     first = summary["runs"][0]
+    if summary["test_accuracy"] is None and first["held_out_accuracy"] is not None:
+        console.print(f"accuracy             {first['held_out_accuracy']:.1%} of the labels, each held out in turn")
     if first["decision"]:
         console.print(f"decision             {first['decision']} (approximate)", soft_wrap=True)
     if first["calibrated"]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, GraphName, MethodName, SplitSeed, Threads, notice, print_json
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, print_json
+from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_SEEDS
 
+if TYPE_CHECKING:
+    from confgcn.experiments.graph_source import GraphSource
 
+
+@takes_graph
 def tune(
-    graph: GraphName,
+    source: GraphSource,
+    *,
     space: Annotated[Path, typer.Option(help="TOML file of ranges, one per setting.")],
     study: Annotated[Path, typer.Option(help="Database of the search; an existing one is continued.")],
     method: MethodName = "confgcn",
@@ -21,20 +27,21 @@ def tune(
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs per trial.")] = 2,
     split_seed: SplitSeed = 0,
     threads: Threads = 1,
-    data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search settings by mean validation accuracy; the test set is not looked at."""
+    """Search settings by mean validation accuracy; the test set is not looked at.
+
+    For example: confgcn tune mygraph/ --validation 0.3 --space ranges.toml --study search.db
+    """
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.tuning import search
 
     request = RunRequest(
-        graph=graph,
+        graph=source,
         method=method,
         preset=preset,
         seeds=seeds,
         split_seed=split_seed,
-        data_dir=data_dir,
         threads=threads,
     )
     found = search(request, space=space, storage=study, trials=trials, notify=notice)

@@ -81,7 +81,16 @@ def scaling(graph: Graph, prediction: Prediction, nodes: Tensor) -> Scaling:
     return Scaling(calibration, fit_caution(log_probabilities, graph.labels, silent, nodes), covariates, silent)
 
 
-def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Prediction | None = None) -> Assessment:
+def assess(
+    graph: Graph,
+    prediction: Prediction,
+    nodes: Tensor,
+    *,
+    held_out: Prediction | None = None,
+    coverage: float = COVERAGE,
+    max_error: float = MAX_ERROR,
+    delta: float = DELTA,
+) -> Assessment:
     """Look at the labels of ``nodes`` and say how far to trust what of all nodes.
 
     Training did not see these labels; or, where it did, ``held_out`` is what was predicted of each of the nodes by a
@@ -96,11 +105,11 @@ def assess(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Pre
     sets = decision = None
     if len(nodes):
         seen = scale.probabilities(judged.logits)
-        fitted = PredictionSets.fit(graph, seen, nodes, coverage=COVERAGE, groups=degree_groups(graph, nodes))
+        fitted = PredictionSets.fit(graph, seen, nodes, coverage=coverage, groups=degree_groups(graph, nodes))
         sets = fitted.sets(graph, probabilities)
         confidence, predicted = seen[nodes].max(-1)
         correct = predicted == graph.labels[nodes]
-        decision = decide(confidence, correct, probabilities[others].max(-1).values, max_error=MAX_ERROR, delta=DELTA)
+        decision = decide(confidence, correct, probabilities[others].max(-1).values, max_error=max_error, delta=delta)
     return Assessment(
         scale.calibration,
         scale.caution,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from confgcn import checks
 from confgcn.checks import IntArray
+from confgcn.data.structural import Structural, structural_features, structural_names
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph
+from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.sparse import SparseMatrix, SparseStructure
 
 PARTS = ("train", "validation", "test")
 SPARSE_BELOW = 0.25  # share of values other than zero: below it features are kept sparse, whatever they came as
@@ -47,28 +49,35 @@ class RawGraph:
     class_names: Sequence[str] | None = None
     remarks: tuple[str, ...] = ()
 
-    def build(self) -> Graph:
-        """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse."""
+    def build(self, structural: Sequence[str] = ()) -> Graph:
+        """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse.
+
+        ``structural`` features, which the graph gives by itself, come after those given.
+        """
         if not len(self.ids):
             raise DataError(f"{self.name}: the graph has no nodes")
-        if self.features is None:
+        if self.features is None and not structural:
             raise DataError(
-                f"{self.name}: there are no features; ask for some that the graph itself gives: degree, positional "
-                "or identity"
+                f"{self.name}: there are no features; ask for some that the graph itself gives: "
+                f"--add-features {', '.join(get_args(Structural))}"
             )
         checks.checked_names(self.ids, "node", len(self.ids))
         order = natural_order(self.ids)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         edges = checks.checked_edges(self.edges, len(order))
+        names = [self.ids[position] for position in order]
         labels, class_names = self._numbered_labels()
-        features, feature_names = self._ordered_features()
+        features, feature_names = self._ordered_features(order)
+        if structural:
+            adjacency, _ = symmetric_adjacency(place[edges], len(order))
+            features, feature_names = _with_structural(features, feature_names, adjacency, names, structural)
         graph = Graph.build(
             place[edges],
-            features[order],
+            _compact(features),
             labels[order],
             **{part: place[positions] for part, positions in self._parts(labels).items()},
-            node_names=[self.ids[position] for position in order],
+            node_names=names,
             class_names=class_names,
             name=self.name,
         )
@@ -102,19 +111,54 @@ class RawGraph:
             )
         return {part: np.flatnonzero(split == part) for part in PARTS}
 
-    def _ordered_features(self) -> tuple[Any, tuple[str, ...]]:
+    def _ordered_features(self, order: IntArray) -> tuple[Any, tuple[str, ...]]:
+        if self.features is None:
+            return np.empty((len(order), 0), dtype=np.float32), ()
         features: Any = self.features
         if sp.issparse(features):
             checks.check_stored_indices(features)
+            features = features.tocsr()
         else:
             features = checks.as_array(features, "features")
-        checks.check_feature_shape(features.shape, len(self.ids))
-        if self.feature_names is not None:
-            names = checks.checked_names(self.feature_names, "feature", features.shape[1])
-            order = natural_order(names)
-            features = features.tocsc()[:, order] if sp.issparse(features) else features[:, order]
-            return _compact(features), tuple(names[position] for position in order)
-        return _compact(features), ()
+        checks.check_feature_shape(features.shape, len(order))
+        checks.check_number_kind(features.dtype)
+        if self.feature_names is None:
+            return features[order], ()
+        names = checks.checked_names(self.feature_names, "feature", features.shape[1])
+        columns = natural_order(names)
+        return features[order][:, columns], tuple(names[column] for column in columns)
+
+
+def numbered_features(count: int) -> tuple[str, ...]:
+    """The names of columns that are known by their place alone."""
+    return tuple(f"f{place}" for place in range(count))
+
+
+def _with_structural(
+    features: Any, feature_names: tuple[str, ...], adjacency: SparseStructure, nodes: list[str], kinds: Sequence[str]
+) -> tuple[Any, tuple[str, ...]]:
+    names = structural_names(adjacency, nodes, kinds)
+    made = structural_features(adjacency, nodes, names)
+    given = feature_names or numbered_features(features.shape[1])
+    return sp.hstack([sp.csr_matrix(features), made]).tocsr(), (*given, *names)
+
+
+def raw_from_graph(graph: Graph) -> RawGraph:
+    """The graph as it could have been given, every edge once: building it gives the same graph again."""
+    structure = graph.neighbours
+    source, target = structure.indices.numpy(), structure.rows.numpy()
+    features = graph.features
+    return RawGraph(
+        graph.name,
+        graph.node_names,
+        np.stack([source, target], axis=1)[source < target],
+        features.to_scipy() if isinstance(features, SparseMatrix) else features.numpy(),
+        graph.feature_names or None,
+        [None if number < 0 else graph.class_names[number] for number in graph.labels.tolist()],
+        graph.split_names(),
+        graph.class_names,
+        graph.remarks,
+    )
 
 
 def natural_order(texts: Sequence[str]) -> IntArray:

@@ -37,6 +37,22 @@ def planetoid_split(graph: Graph, *, seed: int, per_class: int = 20, validation:
     return _with_split(graph, train, rest[:validation], rest[validation : validation + test])
 
 
+def hold_out(graph: Graph, *, seed: int, validation: float, test: float) -> Graph:
+    """Shares of the training nodes of every class, taken out of training; each class keeps at least one."""
+    labels, train = graph.labels.numpy(), graph.train.numpy()
+    if not len(train):
+        return graph  # which nobody can train on, as whoever tries is told
+    shuffled = np.random.RandomState(seed).permutation(train)
+    parts: dict[str, list[IntArray]] = {"train": [], "validation": [], "test": []}
+    for c in np.unique(labels[train]):
+        members = shuffled[labels[shuffled] == c]
+        most = len(members) - 1
+        ends = np.minimum(np.cumsum([round(test * len(members)), round(validation * len(members))]), most)
+        for part, nodes in zip(("test", "validation", "train"), np.split(members, ends), strict=True):
+            parts[part].append(nodes)
+    return _with_split(graph, *(np.concatenate(parts[part]) for part in ("train", "validation", "test")))
+
+
 def _shuffled_labelled(graph: Graph, seed: int) -> IntArray:
     labelled = np.flatnonzero(graph.labels.numpy() >= 0)
     return np.random.RandomState(seed).permutation(labelled)

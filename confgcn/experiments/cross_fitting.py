@@ -71,7 +71,8 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
         held_out = graph.train[fold == number]
         part = replace(graph, train=graph.train[fold != number], validation=held_out)
         with seeded(seed):
-            loop = TrainingLoop(make_method(part, settings), part, settings.recipe, callbacks)
+            title = f"fold {number + 1} of {FOLDS}"
+            loop = TrainingLoop(make_method(part, settings), part, settings.recipe, callbacks, title=title)
             loop.fit()
         parts.append((held_out, loop.predict()))
         epochs.append(loop.best["epoch"] if loop.best else 1)

@@ -8,14 +8,13 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn.data.datasets import load_graph
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.edges import edge_aurocs
 from confgcn.evaluation.reliability import reliability
 from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_slices
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
-from confgcn.experiments.saved_run import Judged, SavedRun, load_run
+from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.reporting.trust import pictures
@@ -29,15 +28,16 @@ SCORES = (*METRICS, *LEARNED, *(CALIBRATED + name for name in METRICS))
 
 
 def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
-    """The test nodes of what the run was judged on: ``SCORES``, then slice by slice.
+    """The nodes that what was judged may be measured on: ``SCORES``, then slice by slice.
 
     Keys are documented in docs/confidence.md. None where a method has no such quantity.
     """
-    nodes = judged.graph.test
+    nodes = judged.nodes
     calibrated = score_slices(judged.graph, nodes, judged.probabilities)
     return {
         **scores(run.method, judged),
         RETRAINED: None,
+        "measured_on": judged.measured_on,
         "calibration": run.calibration.name,
         **score_slices(judged.graph, nodes, judged.prediction.probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
@@ -46,7 +46,7 @@ def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
 
 def scores(method: AbstractMethod, judged: Judged) -> Scorecard:
     """``SCORES`` of a trained method's prediction."""
-    graph, prediction, nodes = judged.graph, judged.prediction, judged.graph.test
+    graph, prediction, nodes = judged.graph, judged.prediction, judged.nodes
     raw = score(graph, nodes, prediction.probabilities, mu=prediction.mu, precision=prediction.precision)
     scaled = score(graph, nodes, judged.probabilities)
     found = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
@@ -69,7 +69,7 @@ def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> S
 def curves(judged: Judged) -> dict[str, Any]:
     """The numbers of the pictures: reliability and risk against coverage, raw and calibrated, and every slice."""
     graph = judged.graph
-    nodes = graph.test[graph.labels[graph.test] >= 0]
+    nodes = judged.nodes[graph.labels[judged.nodes] >= 0]
     kinds = {"raw": judged.prediction.probabilities, "calibrated": judged.probabilities}
     slices = score_slices(graph, nodes, judged.probabilities)
     names = [name.removesuffix("_count") for name in slices if name.endswith("_count")]
@@ -93,10 +93,11 @@ def _curves_of(probabilities: Tensor, labels: Tensor) -> dict[str, Any]:
 def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str, Any], list[Path], list[str]]:
     """Evaluate the run of a directory: the numbers, the files written into it, and notices."""
     run, directory = load_run(path), RunDirectory(path)
-    graph = load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
-    if not len(graph.test):
-        raise DataError(f"{path}: {graph.name} has no test nodes to evaluate on")
-    judged = run.judge(graph)
+    judged = run.measurable(graph_of(path, run, data_dir=data_dir))
+    if not len(judged.nodes):
+        raise DataError(
+            f"{path}: {judged.graph.name} has no test nodes to evaluate on, nor were labels held out in turn"
+        )
     found, notices = evaluate(run, judged), []
     contents = {directory.evaluation: to_json(found)}
     try:

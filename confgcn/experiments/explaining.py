@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from confgcn.confidence.reasons import Explanation, explain
-from confgcn.data.datasets import load_graph
 from confgcn.exceptions import unknown_name
-from confgcn.experiments.saved_run import load_run
+from confgcn.experiments.saved_run import graph_of, load_run
 from confgcn.graph import Graph
 
 
 def explain_node(path: Path, node: str, *, data_dir: Path | None = None) -> tuple[Graph, Explanation]:
     """The graph of the run, and what speaks for and against the label of the node of that name."""
     run = load_run(path)
-    graph = load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
+    graph = graph_of(path, run, data_dir=data_dir)
     if node not in graph.node_names:
         raise unknown_name(f"node of {graph.name}", node, graph.node_names)
     prepared = run.prepared(graph)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -15,17 +16,21 @@ import torch
 
 from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
+from confgcn.data.graph_npz import graph_npz_bytes
+from confgcn.data.raw import raw_from_graph
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.experiments.finished_run import FinishedRun
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_json, to_json, write_atomic, write_tensors
-from confgcn.training.loop import TrainingLoop
+from confgcn.training.files import read_json, read_tensors, to_json, write_atomic, write_tensors
+from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 
 DIGITS = ".9g"  # which give a float32 back exactly
 MOST_EDGES = 1_000  # that are listed as suspicious
+Columns = dict[str, list[str]]
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
@@ -63,6 +68,39 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
     ]
 
 
+def write_run(directory: RunDirectory, run: FinishedRun) -> None:
+    """All files of a finished run; metrics.json, which says that it is finished, comes last."""
+    write_history(directory.history, run.history)
+    write_atomic(directory.predictions, table_bytes(prediction_table(run.prepared, run.prediction, run.assessment)))
+    write_doubts(directory, run.prepared, run.assessment)
+    if run.held_out is not None:
+        write_held_out(directory.held_out, run.held_out)
+    write_model(directory.model, run.method, run.config, run.graph, run.assessment)
+    write_atomic(directory.metrics, to_json(run.metrics))
+
+
+def keep_graph(directory: RunDirectory, graph: Graph) -> None:
+    """A copy of a graph that has no name to load it by; a model that knows every node is of no use without it."""
+    if not directory.graph.is_file():
+        write_atomic(directory.graph, graph_npz_bytes(raw_from_graph(graph)))
+
+
+def write_held_out(stem: Path, prediction: Prediction) -> None:
+    """What was said of each training node by a training that had not seen its label."""
+    tensors = {"logits": prediction.logits, "precision": prediction.precision}
+    write_tensors(stem, {name: value.detach() for name, value in tensors.items() if value is not None}, {})
+
+
+def read_held_out(stem: Path) -> Prediction | None:
+    """What :func:`write_held_out` wrote; None where there was no need to."""
+    if not stem.with_suffix(".json").is_file():
+        return None
+    tensors, _ = read_tensors(stem)
+    if "logits" not in tensors:
+        raise CorruptFileError(f"{stem}.safetensors: corrupt, it holds no logits")
+    return Prediction(tensors["logits"], precision=tensors.get("precision"))
+
+
 def write_model(
     stem: Path, method: AbstractMethod, config: dict[str, Any], graph: Graph, assessment: Assessment | None = None
 ) -> None:
@@ -84,19 +122,27 @@ def read_metrics(path: Path) -> dict[str, Any]:
     return metrics
 
 
-def write_history(path: Path, loop: TrainingLoop) -> None:
+def write_history(path: Path, history: Sequence[Record]) -> None:
     """One JSON object per epoch."""
-    write_atomic(path, "".join(json.dumps(record) + "\n" for record in loop.history).encode())
+    write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
-def write_predictions(path: Path, graph: Graph, prediction: Prediction, assessment: Assessment) -> None:
+def read_history(path: Path) -> list[Record]:
+    """What :func:`write_history` wrote."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except ValueError as error:
+        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
+
+
+def prediction_table(graph: Graph, prediction: Prediction, assessment: Assessment) -> Columns:
     """One row per node: what is predicted, how far to trust it, why, and what the method holds of every label.
 
     The columns are laid out in docs/run_directory.md.
     """
     label = prediction.logits.argmax(-1, keepdim=True)
     names = graph.class_names
-    columns: dict[str, list[Any]] = {
+    columns: Columns = {
         "node": list(graph.node_names),
         "label": [names[c] for c in label.squeeze(1).tolist()],
         "probability": _numbers(assessment.probabilities.gather(1, label).squeeze(1)),
@@ -109,7 +155,7 @@ def write_predictions(path: Path, graph: Graph, prediction: Prediction, assessme
     for quantity, values in tables.items():
         if values is not None:
             columns |= {f"{quantity}_{n}": _numbers(column) for n, column in zip(names, values.T, strict=True)}
-    _write_table(path, columns)
+    return columns
 
 
 def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> dict[str, list[str]]:
@@ -152,40 +198,48 @@ def _heard_most(graph: Graph, influence: torch.Tensor) -> list[str]:
 
 def write_doubts(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
     """Training labels and edges that look wrong, most suspicious first."""
+    write_atomic(directory.suspicious_labels, table_bytes(suspicious_label_table(graph, assessment)))
+    write_atomic(directory.suspicious_edges, table_bytes(suspicious_edge_table(graph, assessment)))
+
+
+def suspicious_label_table(graph: Graph, assessment: Assessment) -> Columns:
+    """Every training label, most suspicious first."""
     labels, names = assessment.labels, graph.class_names
-    _write_table(
-        directory.suspicious_labels,
-        {
-            "node": [graph.node_names[node] for node in labels.nodes.tolist()],
-            "label": [names[c] for c in labels.given.tolist()],
-            "proposed": [names[c] for c in labels.proposed.tolist()],
-            "score": _numbers(labels.score),
-        },
-    )
+    return {
+        "node": [graph.node_names[node] for node in labels.nodes.tolist()],
+        "label": [names[c] for c in labels.given.tolist()],
+        "proposed": [names[c] for c in labels.proposed.tolist()],
+        "score": _numbers(labels.score),
+    }
+
+
+def suspicious_edge_table(graph: Graph, assessment: Assessment) -> Columns:
+    """The edges that join what disagrees most."""
     edges, influence = assessment.edges.named(graph, MOST_EDGES), assessment.edges.influence
-    _write_table(
-        directory.suspicious_edges,
-        {
-            "node": [one for one, _, _ in edges],
-            "neighbour": [other for _, other, _ in edges],
-            "disagreement": [format(value, DIGITS) for _, _, value in edges],
-            **({} if influence is None else {"influence": _numbers(influence[:MOST_EDGES])}),
-        },
-    )
+    return {
+        "node": [one for one, _, _ in edges],
+        "neighbour": [other for _, other, _ in edges],
+        "disagreement": [format(value, DIGITS) for _, _, value in edges],
+        **({} if influence is None else {"influence": _numbers(influence[:MOST_EDGES])}),
+    }
 
 
-def _write_table(path: Path, columns: dict[str, list[Any]]) -> None:
+def table_bytes(columns: Columns) -> bytes:
+    """As CSV."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    write_atomic(path, stream.getvalue().encode())
+    return stream.getvalue().encode()
 
 
-def measure(graph: Graph, prediction: Prediction, assessment: Assessment) -> dict[str, Any]:
+def measure(
+    graph: Graph, prediction: Prediction, assessment: Assessment, held_out: Prediction | None
+) -> dict[str, Any]:
     """Accuracy on the test nodes, how far the confidences can be trusted there, and what may be accepted."""
     found = {
         "test_accuracy": None,
+        "held_out_accuracy": None if held_out is None else accuracy(held_out.logits[graph.train], graph.train_labels),
         "confidence": None,
         "calibrated": None,
         "calibration": assessment.calibration.to_json(),

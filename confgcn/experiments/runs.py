@@ -1,4 +1,4 @@
-"""Train a method on a named graph, once or over several seeds, into a run directory."""
+"""Train a method on a graph, once or over several seeds, into a run directory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -15,10 +16,11 @@ import torch
 
 from confgcn import kernels
 from confgcn.confidence.assessment import assess
-from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import CrossFit, check_fittable, cross_fit, is_needed
+from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.graph_source import GraphSource, source_of
 from confgcn.experiments.presets import ANY, RunSettings, make_method, resolve
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
@@ -39,11 +41,11 @@ Notify = Callable[[str], None]
 class RunRequest:
     """What a user asks for.
 
-    Run i of ``seeds`` has seed ``seed + i`` and, on a graph without a public split, split seed ``split_seed + i``
-    unless the split is fixed.
+    ``graph`` is a name of ``confgcn datasets``, a path to a user's files, a graph, or any source of one. Run i of
+    ``seeds`` has seed ``seed + i`` and, where the split is drawn, split seed ``split_seed + i`` unless it is fixed.
     """
 
-    graph: str
+    graph: str | Path | Graph | GraphSource
     method: str = "confgcn"
     preset: str = "default"
     seed: int = 0
@@ -69,15 +71,24 @@ class RunRequest:
         if self.if_exists not in get_args(IfExists):
             raise unknown_name("value of if_exists", str(self.if_exists), get_args(IfExists))
 
+    @cached_property
+    def source(self) -> GraphSource:
+        """Where the graph comes from."""
+        return source_of(self.graph, self.data_dir)
+
+    def settings(self) -> RunSettings:
+        """Those of the preset; a name that a user's files happen to have chooses none of its parts."""
+        return resolve(self.method, self.preset, self.source.name if self.source.is_named else "", self.overrides)
+
     def split_seed_of(self, run: int) -> int:
         """The split seed of the i-th run."""
-        moves = dataset_named(self.graph).draw_split is not None and not self.fixed_split
+        moves = self.source.draws_split and not self.fixed_split
         return self.split_seed + run if moves else self.split_seed
 
 
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
     """Run every seed that is not finished yet; returns the summary over them."""
-    settings = resolve(request.method, request.preset, request.graph, request.overrides)
+    settings = request.settings()
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
     check_fittable(settings.data.prepare(first, seed=request.seed), settings)
@@ -87,7 +98,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         check_memory(make_method(first, settings))
     for notice in (*_settings_notices(request, settings), *first.notices()):
         notify(notice)
-    name = f"{request.graph}-{settings.method}-{settings.preset}"
+    name = f"{request.source.name}-{settings.method}-{settings.preset}"
     out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
         claimed(out, if_exists=request.if_exists) as found,
@@ -100,12 +111,16 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         study = RunDirectory(out)
         if request.seeds > 1:
             kind = {"seeds": request.seeds, "fixed_split": request.fixed_split}
-            study.start({**_config(request, settings, run=0), **kind})
+            study.start({**run_config(request), **kind})
         results = []
         for run, graph in enumerate(chain([first], graphs)):
-            config = _config(request, settings, run=run)
+            config = run_config(request, run)
             directory = _member(out, request, run)
-            results.append(run_once(directory, graph, settings, config, stop=stop, notify=notify, callbacks=callbacks))
+            keep = None if request.source.is_named else graph
+            outcome = run_once(
+                directory, graph, settings, config, keep=keep, stop=stop, notify=notify, callbacks=callbacks
+            )
+            results.append(outcome)
         summary = summarise(results, out)
         if not study.finished:
             write_atomic(study.metrics, to_json(summary))
@@ -115,7 +130,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
 def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
     """The graph of each run, read again only where its split is another one."""
     for split_seed, runs in groupby(map(request.split_seed_of, range(request.seeds))):
-        graph = load_graph(request.graph, data_dir=request.data_dir, split_seed=split_seed)
+        graph = request.source.load(split_seed)
         for _ in runs:
             yield graph
 
@@ -145,55 +160,75 @@ def run_once(
     settings: RunSettings,
     config: dict[str, Any],
     *,
+    keep: Graph | None = None,
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
 ) -> dict[str, Any]:
-    """One seed: train (or go on training), write all outputs, metrics last."""
+    """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a graph that has no name."""
     directory.start(config)
     if directory.finished:
         return outputs.read_metrics(directory.metrics)
+    if keep is not None:
+        outputs.keep_graph(directory, keep)
     for notice in outputs.record_environment(directory.environment, graph):
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
-    crossed = _cross_fitted(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
+    crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
     with seeded(seed):
-        recipe = crossed.recipe if crossed else settings.recipe
-        callbacks = [*callbacks, Checkpointer(directory.checkpoints, stop)]
-        loop = TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks)
+        loop = _last_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
-    measured = _write_findings(directory, graph, loop, crossed, config)
-    metrics = {**measured, "seconds": round(time.monotonic() - started, 3), **config}
-    write_atomic(directory.metrics, to_json(metrics))
+    finished = conclude(graph, loop, crossed, config, started=started)
+    outputs.write_run(directory, finished)
     directory.clear_checkpoints()
-    return metrics
+    return finished.metrics
 
 
-def _write_findings(
-    directory: RunDirectory, graph: Graph, loop: TrainingLoop, crossed: CrossFit | None, config: dict[str, Any]
-) -> dict[str, Any]:
-    """All outputs of a finished training but the metrics, which are returned; ``graph`` is as it was loaded."""
+def fit_in_memory(
+    graph: Graph, settings: RunSettings, config: dict[str, Any], *, notify: Notify, callbacks: Sequence[Callback] = ()
+) -> FinishedRun:
+    """What :func:`run_once` finds, without a file."""
+    started, seed = time.monotonic(), config["seed"]
+    prepared = settings.data.prepare(graph, seed=seed)
+    check_fittable(prepared, settings)
+    crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
+    with seeded(seed):
+        loop = _last_loop(prepared, settings, crossed, callbacks)
+        loop.fit()
+    return conclude(graph, loop, crossed, config, started=started)
+
+
+def _last_loop(
+    prepared: Graph, settings: RunSettings, crossed: CrossFit | None, callbacks: Sequence[Callback]
+) -> TrainingLoop:
+    recipe = crossed.recipe if crossed else settings.recipe
+    return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks)
+
+
+def conclude(
+    graph: Graph, loop: TrainingLoop, crossed: CrossFit | None, config: dict[str, Any], *, started: float
+) -> FinishedRun:
+    """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
     prepared, prediction = loop.graph, loop.predict()
-    held_out = prepared.train if crossed else prepared.validation
-    assessment = assess(prepared, prediction, held_out, held_out=crossed.prediction if crossed else None)
-    outputs.write_history(directory.history, loop)
-    outputs.write_predictions(directory.predictions, prepared, prediction, assessment)
-    outputs.write_doubts(directory, prepared, assessment)
-    outputs.write_model(directory.model, loop.method, config, graph, assessment)
-    return {
-        **outputs.measure(prepared, prediction, assessment),
+    held_out = crossed.prediction if crossed else None
+    assessment = assess(prepared, prediction, prepared.train if crossed else prepared.validation, held_out=held_out)
+    metrics = {
+        **outputs.measure(prepared, prediction, assessment, held_out),
         "cross_fitted": crossed is not None,
         "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
         "best_epoch": loop.best["epoch"] if loop.best else None,
         "epochs": len(loop.history),
+        "seconds": round(time.monotonic() - started, 3),
+        **config,
     }
+    return FinishedRun(graph, prepared, loop.method, config, prediction, held_out, assessment, loop.history, metrics)
 
 
-def _cross_fitted(
+def cross_fit_where_needed(
     graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int, notify: Notify
 ) -> CrossFit | None:
     """Where there are no validation nodes, and the recipe asks for some."""
@@ -225,17 +260,17 @@ def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
     return RunDirectory(out if request.seeds == 1 else out / f"seed-{request.seed + run}")
 
 
-def _config(request: RunRequest, settings: RunSettings, *, run: int) -> dict[str, Any]:
-    place = {"dataset": request.graph, "seed": request.seed + run, "split_seed": request.split_seed_of(run)}
-    return {**place, **settings.as_dict()}
+def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:
+    """What a run's config.json says."""
+    place = {"dataset": request.source.name, "seed": request.seed + run, "split_seed": request.split_seed_of(run)}
+    return {**place, **request.source.record(), **request.settings().as_dict()}
 
 
 def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
-    if settings.settings_of in (request.graph, ANY):
+    name = request.source.name
+    if settings.settings_of == ANY or (request.source.is_named and settings.settings_of == name):
         return []
-    return [
-        f"{request.graph} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"
-    ]
+    return [f"{name} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"]
 
 
 @contextmanager

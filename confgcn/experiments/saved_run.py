@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
-from confgcn.confidence.assessment import Scaling
+from confgcn.confidence.assessment import Assessment, Scaling, assess
 from confgcn.confidence.calibration import NO_CALIBRATION, Calibration, covariates_of
 from confgcn.confidence.caution import silent_nodes
+from confgcn.data.datasets import load_graph
+from confgcn.data.graph_npz import read_graph_npz
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
+from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.outputs import (
+    keep_graph,
+    read_held_out,
+    read_history,
+    read_metrics,
+    record_environment,
+    write_run,
+)
 from confgcn.experiments.presets import DataSettings
 from confgcn.graph import Graph
+from confgcn.graph_names import GRAPH_NAMES
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
 from confgcn.training.files import read_tensors
@@ -28,16 +40,23 @@ class Judged:
     Attributes:
         graph: as the method saw it, but with all labels.
         probabilities: calibrated, (N, C).
+        nodes: those it may be measured on: the method has not seen their labels.
+        measured_on: what these are, in words.
     """
 
     graph: Graph
     prediction: Prediction
     probabilities: Tensor
+    nodes: Tensor
+    measured_on: Literal["test nodes", "labels held out in turn"]
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """``config`` is the run's; ``shape`` and ``graph_sha256`` are those of the graph it was trained on."""
+    """``config`` is the run's; ``shape`` and ``graph_sha256`` are those of the graph it was trained on.
+
+    ``held_out`` is what was said of each training node without its label, where there were no validation nodes.
+    """
 
     method: AbstractMethod
     config: dict[str, Any]
@@ -46,6 +65,7 @@ class SavedRun:
     graph_sha256: str
     calibration: Calibration
     caution: float
+    held_out: Prediction | None = None
 
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
@@ -55,9 +75,32 @@ class SavedRun:
         """Predict the graph it was trained on, given as it was loaded, and calibrate as the run did."""
         prepared = self.prepared(graph)
         prediction = self.method.predict(prepared.training_view())
+        return Judged(prepared, prediction, self._calibrated(prepared, prediction), prepared.test, "test nodes")
+
+    def judge_held_out(self, graph: Graph) -> Judged | None:
+        """What was said of each training node without its label; None where that was not asked."""
+        if self.held_out is None:
+            return None
+        prepared = self.prepared(graph)
+        probabilities = self._calibrated(prepared, self.held_out)
+        return Judged(prepared, self.held_out, probabilities, prepared.train, "labels held out in turn")
+
+    def measurable(self, graph: Graph) -> Judged:
+        """Judged on test nodes or, where there are none, on labels held out in turn."""
+        held_out = None if len(graph.test) else self.judge_held_out(graph)
+        return held_out or self.judge(graph)
+
+    def assessed(self, graph: Graph, **asked: float) -> tuple[Graph, Prediction, Assessment]:
+        """The graph as the method saw it, what is predicted, and what to make of it, as at the end of training."""
+        prepared = self.prepared(graph)
+        prediction = self.method.predict(prepared.training_view())
+        nodes = prepared.validation if self.held_out is None else prepared.train
+        return prepared, prediction, assess(prepared, prediction, nodes, held_out=self.held_out, **asked)
+
+    def _calibrated(self, prepared: Graph, prediction: Prediction) -> Tensor:
         covariates = covariates_of(prepared, prediction)
         scaling = Scaling(self.calibration, self.caution, covariates, silent_nodes(prepared))
-        return Judged(prepared, prediction, scaling.probabilities(prediction.logits))
+        return scaling.probabilities(prediction.logits)
 
     def prepared(self, graph: Graph) -> Graph:
         """The graph the method was trained on, given as it was loaded, as the settings wanted it."""
@@ -77,9 +120,44 @@ def load_run(run: Path | str) -> SavedRun:
         raise ResourceError(f"{directory.path.absolute()}: holds no finished run (no model.json){hint}")
     tensors, record = read_tensors(directory.model)
     try:
-        return _rebuilt(tensors, record)
+        return replace(_rebuilt(tensors, record), held_out=read_held_out(directory.held_out))
     except (KeyError, TypeError, RuntimeError, UsageError) as error:
         raise CorruptFileError(f"{directory.model}.json: describes no method of this version ({error})") from None
+
+
+def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -> Graph:
+    """The graph a run was trained on, as it was loaded: the copy that the run keeps, or the one of its name."""
+    directory = RunDirectory(Path(path))
+    if directory.graph.is_file():
+        return replace(read_graph_npz(directory.graph).build(), name=run.config["dataset"])
+    if run.config["dataset"] not in GRAPH_NAMES or "source" in run.config:
+        raise ResourceError(f"{directory.graph.absolute()}: missing; it held the graph the run was trained on")
+    return load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
+
+
+def as_saved(run: FinishedRun) -> SavedRun:
+    """A finished run as it would be read again."""
+    data = validated(DataSettings, run.config["data"], where="settings of the data")
+    shape, fingerprint = Shape.of(run.graph), run.graph.training_view().fingerprint
+    scale = run.assessment.calibration, run.assessment.caution
+    return SavedRun(run.method.eval(), run.config, data, shape, fingerprint, *scale, run.held_out)
+
+
+def finished_run(path: Path | str, *, data_dir: Path | None = None) -> FinishedRun:
+    """All that a run directory holds, in memory."""
+    run, directory = load_run(path), RunDirectory(Path(path))
+    graph = graph_of(path, run, data_dir=data_dir)
+    prepared, prediction, assessment = run.assessed(graph)
+    history, metrics = read_history(directory.history), read_metrics(directory.metrics)
+    return FinishedRun(graph, prepared, run.method, run.config, prediction, run.held_out, assessment, history, metrics)
+
+
+def keep_run(directory: RunDirectory, run: FinishedRun) -> None:
+    """Write a run directory that holds its graph, whatever it is called."""
+    directory.start(run.config)
+    record_environment(directory.environment, run.graph)
+    keep_graph(directory, run.graph)
+    write_run(directory, run)
 
 
 def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:

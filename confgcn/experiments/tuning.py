@@ -11,9 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confgcn.data.datasets import dataset_named
 from confgcn.exceptions import ConfGCNError, DivergedError, ResourceError, UsageError
-from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, trained_loop
 from confgcn.toml import read_toml
 from confgcn.training.threads import computing_with
@@ -49,12 +47,11 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
 
 def check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
     """Every choice and both ends of every range can be used: a search must not find out after hours."""
-    dataset_named(request.graph)
     if not ranges:
         raise UsageError("the space names no setting to search")
     for name, spec in ranges.items():
         for value in _extremes(name, spec):
-            resolve(request.method, request.preset, request.graph, {name: value})
+            replace(request, overrides={name: value}).settings()
 
 
 def _extremes(name: str, spec: Any) -> list[Any]:
@@ -116,7 +113,7 @@ def _is_grid(ranges: dict[str, Any]) -> bool:
 
 def validation_accuracy(request: RunRequest) -> float:
     """Mean over the seeds of the selected epoch's validation accuracy; a run that diverges counts as zero."""
-    settings = resolve(request.method, request.preset, request.graph, request.overrides)
+    settings = request.settings()
     total = 0.0
     for run, graph in enumerate(graphs_of_runs(request)):
         try:
@@ -129,9 +126,10 @@ def validation_accuracy(request: RunRequest) -> float:
 
 def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:
     """One study per question: trials over other ranges or seeds cannot be continued."""
-    question = json.dumps([ranges, request.seed, request.seeds, request.split_seed], sort_keys=True)
+    asked = [ranges, request.seed, request.seeds, request.split_seed, *request.source.record().values()]
+    question = json.dumps(asked, sort_keys=True)
     digest = hashlib.sha256(question.encode()).hexdigest()[:8]
-    return f"{request.graph}-{request.method}-{request.preset}-{digest}"
+    return f"{request.source.name}-{request.method}-{request.preset}-{digest}"
 
 
 def _suggest(trial: optuna.Trial, ranges: dict[str, Any]) -> dict[str, Any]:

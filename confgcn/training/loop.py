@@ -29,13 +29,20 @@ class TrainingLoop:
 
     The method only ever sees the graph with all labels outside the training set hidden. After :meth:`fit` the
     method carries the selected weights, ``history`` one record per epoch, ``looks`` those of the epochs after which
-    the validation set was looked at, ``best`` the one selected.
+    the validation set was looked at, ``best`` the one selected. ``title`` is for whoever watches several loops.
     """
 
     def __init__(
-        self, method: AbstractMethod, graph: Graph, recipe: Recipe, callbacks: Sequence[Callback] = ()
+        self,
+        method: AbstractMethod,
+        graph: Graph,
+        recipe: Recipe,
+        callbacks: Sequence[Callback] = (),
+        *,
+        title: str = "",
     ) -> None:
         check_trainable(graph, recipe)
+        self.title = title
         self.method = method
         self.recipe = recipe
         self.callbacks = callbacks

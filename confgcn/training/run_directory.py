@@ -30,11 +30,16 @@ class RunDirectory:
         self.history = path / "history.jsonl"
         self.environment = path / "environment.json"
         self.predictions = path / "predictions.csv"
+        self.new_nodes = path / "new_nodes.csv"
         self.suspicious_labels = path / "suspicious_labels.csv"
         self.suspicious_edges = path / "suspicious_edges.csv"
         self.evaluation = path / "evaluation.json"
         self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "slices")]
+        self.estimator = path / "estimator.json"  # what only Python asks for: the order of rows, the kind of labels
+        self.report = path / "report.html"
+        self.graph = path / "graph.npz"  # of a graph that has no name to load it by
         self.model = path / "model"  # .safetensors and .json
+        self.held_out = path / "held_out"  # likewise
         self.best_before_divergence = path / "best_before_divergence"
         self.checkpoints = path / "checkpoints"
 
@@ -85,8 +90,15 @@ class RunDirectory:
 
     def _files(self) -> list[Path]:
         plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
-        plain += [self.suspicious_labels, self.suspicious_edges, self.evaluation, *self.pictures]
-        stems = [self.model, self.best_before_divergence]
+        plain += [
+            self.suspicious_labels,
+            self.suspicious_edges,
+            self.evaluation,
+            *self.pictures,
+            self.report,
+            self.graph,
+        ]
+        stems = [self.model, self.held_out, self.best_before_divergence]
         return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
 
     def _remove_left_overs(self) -> None:

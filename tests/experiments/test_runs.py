@@ -16,7 +16,7 @@ from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
-from confgcn.experiments.outputs import write_predictions
+from confgcn.experiments.outputs import prediction_table, table_bytes
 from confgcn.experiments.runs import RunRequest, graphs_of_runs, train
 from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
@@ -273,7 +273,8 @@ def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) 
     graph = Graph.build([(0, 1)], torch.eye(2), [0, 1], node_names=["ünï", "<b>"], class_names=names)
     values = torch.tensor([[-1.0, 2.0], [0.5, -3.0]])
     prediction = Prediction(values, mu=values, precision=values)
-    write_predictions(tmp_path / "p.csv", graph, prediction, assess(graph, prediction, graph.validation))
+    table = prediction_table(graph, prediction, assess(graph, prediction, graph.validation))
+    (tmp_path / "p.csv").write_bytes(table_bytes(table))
     with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["node"] for row in rows] == ["ünï", "<b>"]
@@ -305,7 +306,7 @@ def test_a_graph_is_read_again_only_where_its_split_is_another_one(monkeypatch: 
         asked.append(split_seed)
         return load_demo()
 
-    monkeypatch.setattr("confgcn.experiments.runs.load_graph", load)
+    monkeypatch.setattr("confgcn.experiments.graph_source.load_graph", load)
     assert len(list(graphs_of_runs(RunRequest(graph="cora", seeds=3)))) == 3
     assert len(list(graphs_of_runs(RunRequest(graph="cora_ml", seeds=3, split_seed=5)))) == 3
     assert asked == [0, 5, 6, 7]

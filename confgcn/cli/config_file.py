@@ -1,0 +1,47 @@
+"""``--config``: the options of a command from a TOML file; what is said on the command line comes first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confgcn.exceptions import UsageError, unknown_name
+
+SETTINGS = "settings"  # a table of them, where a command takes --set
+
+
+def _load(context: typer.Context, path: Path | None) -> Path | None:
+    if path is None or context.resilient_parsing:
+        return path
+    from confgcn.toml import read_toml
+
+    known = {_word(parameter.name): str(parameter.name) for parameter in context.command.params if parameter.name}
+    values: dict[str, Any] = {}
+    for key, value in read_toml(path).items():
+        if key == SETTINGS and isinstance(value, dict) and "set_" in known.values():
+            values["set_"] = [f"{name}={json.dumps(each)}" for name, each in value.items()]
+            continue
+        name = known.get(_word(key))
+        if name is None or name == "config":
+            raise unknown_name(f"option in {path}", key, sorted(set(known) - {"config", "help"}))
+        if isinstance(value, dict):
+            raise UsageError(f"{path}: {key} is a table; expected a value")
+        values[name] = value
+    context.default_map = {**(context.default_map or {}), **values}
+    return path
+
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", callback=_load, is_eager=True, help="TOML file of options, and of [settings]; options here win."
+    ),
+]
+
+
+def _word(name: str | None) -> str:
+    """An option as it is written in a file: with underscores or hyphens, without those of Python's."""
+    return (name or "").strip("_").replace("_", "-").removesuffix("-column").replace("as-json", "json")

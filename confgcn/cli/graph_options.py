@@ -1,0 +1,138 @@
+"""Where a command's graph is: one set of options for every command that takes one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from confgcn.cli.config_file import ConfigFile
+from confgcn.exceptions import UsageError
+from confgcn.graph_names import GRAPH_NAMES, check_graph_name
+
+if TYPE_CHECKING:
+    from confgcn.experiments.graph_source import GraphSource
+
+FILES, TABLES = "A graph of your own", "Columns of your tables"
+
+
+def _complete_graph(incomplete: str) -> list[str]:
+    return [name for name in GRAPH_NAMES if name.startswith(incomplete)]
+
+
+def graph_options(
+    graph: Annotated[
+        str | None,
+        typer.Argument(
+            help="A name of `confgcn datasets`; or a folder with edges.csv and nodes.csv, a .npz or .graphml file.",
+            autocompletion=_complete_graph,
+        ),
+    ] = None,
+    edges: Annotated[
+        Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, gz too.", rich_help_panel=FILES)
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(help="Table of nodes: id, label, features.", rich_help_panel=FILES)
+    ] = None,
+    features: Annotated[
+        Path | None, typer.Option(help="More features, as .npy or .npz, joined by id.", rich_help_panel=FILES)
+    ] = None,
+    add_features: Annotated[
+        list[str] | None,
+        typer.Option(help="degree, positional or identity: made from the graph itself.", rich_help_panel=FILES),
+    ] = None,
+    validation: Annotated[
+        float, typer.Option(help="Share of the labels to validate on; none: each in turn.", rich_help_panel=FILES)
+    ] = 0.0,
+    test: Annotated[
+        float, typer.Option(help="Share of the labels to hold out for a test.", rich_help_panel=FILES)
+    ] = 0.0,
+    source: Annotated[str | None, typer.Option(help="Where an edge begins.", rich_help_panel=TABLES)] = None,
+    target: Annotated[str | None, typer.Option(help="Where it ends.", rich_help_panel=TABLES)] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Id of a node.", rich_help_panel=TABLES)] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Label of a node; a blank is unknown.", rich_help_panel=TABLES)
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="train, validation or test.", rich_help_panel=TABLES)] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Leave this column out.", rich_help_panel=TABLES)] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(help="This column has names, whatever they look like.", rich_help_panel=TABLES)
+    ] = None,
+    impute: Annotated[
+        bool, typer.Option("--impute", help="Fill gaps with the mean of their column.", rich_help_panel=TABLES)
+    ] = False,
+    allow_edgeless: Annotated[
+        bool, typer.Option("--allow-edgeless", help="Take a graph without edges.", rich_help_panel=TABLES)
+    ] = False,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
+    ] = None,
+    config: ConfigFile = None,
+) -> GraphSource:
+    """The source that these options describe."""
+    _check_named(graph, edges)
+
+    from confgcn.data.structural import check_structural
+    from confgcn.data.tables import TableOptions
+    from confgcn.experiments.graph_source import GraphFiles, NamedGraph, Shares
+
+    shares = Shares(validation, test)
+    structural = _separated(add_features)
+    check_structural(structural)
+    columns = {"source": source, "target": target, "node_id": id_column, "label": label, "split": split}
+    options = TableOptions(
+        **columns,
+        ignore=tuple(ignore or ()),
+        categorical=tuple(categorical or ()),
+        impute=impute,
+        allow_edgeless=allow_edgeless,
+    )
+    if graph in GRAPH_NAMES:
+        if nodes or features or structural or shares.any or options != TableOptions():
+            raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
+        return NamedGraph(str(graph), data_dir)
+    path = None if graph is None else Path(graph)
+    return GraphFiles(path, edges, nodes, features, options, structural, shares)
+
+
+def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all of ``graph_options``; it receives what they describe as its first argument, ``source``."""
+    asked = inspect.signature(graph_options).parameters
+    hints = _hints(graph_options)
+
+    @functools.wraps(command)
+    def with_source(**given: Any) -> None:
+        described = {name: given.pop(name) for name in asked}
+        command(graph_options(**described), **given)
+
+    hints |= _hints(command)
+    own = list(inspect.signature(command).parameters.values())[1:]
+    merged = [
+        parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*asked.values(), *own)
+    ]
+    with_source.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
+    with_source.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    return with_source
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of the parameters; that of the source, which is known to type checkers alone, is left open."""
+    return get_type_hints(function, include_extras=True, localns={"GraphSource": Any})
+
+
+def _check_named(graph: str | None, edges: Path | None) -> None:
+    """Before anything heavy is imported: is there a graph at all?"""
+    if graph is None and edges is None:
+        raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
+    if graph is not None and graph not in GRAPH_NAMES and not ("/" in graph or "." in graph or Path(graph).exists()):
+        check_graph_name(graph)
+
+
+def _separated(given: list[str] | None) -> tuple[str, ...]:
+    names = [name.strip() for text in given or () for name in text.split(",")]
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,34 @@
+"""``confgcn report``: one page to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confgcn.cli.console import AsJson, DataDir, notice, print_json
+from confgcn.cli.evaluate import RunPath
+
+
+def report(
+    run: RunPath,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write; by default report.html in the run directory.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML file that shows the run: its data, how good it is, and every node with its neighbours.
+
+    It opens in any browser and needs no network. For example: confgcn report runs/mine
+    """
+    from confgcn.experiments.report import write_report
+
+    file, notices = write_report(run, out=out, data_dir=data_dir)
+    for text in notices:
+        notice(text)
+    if as_json:
+        print_json({"report": str(file), "bytes": file.stat().st_size, "notices": notices})
+    else:
+        typer.echo(str(file))

@@ -1,0 +1,172 @@
+"""Features that come as a matrix beside the tables: .npy, or .npz with a dense or sparse matrix, ids and names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn.checks import FLOAT32_MAX
+from confgcn.data.npz import CSR_PARTS, MAX_BYTES, npz_keys, read_npz, sparse_from
+from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
+
+MOST_EXAMPLES = 3  # that a message names
+
+
+@dataclass(frozen=True, eq=False)
+class NodeFeatures:
+    """A matrix of features, one row per node.
+
+    Attributes:
+        path: the file, for messages.
+        matrix: (N, F), an array or a scipy csr matrix.
+        names: of the columns; None where they are known by their place.
+        ids: of the nodes, row by row; None where row i belongs to the node whose id is the whole number i.
+    """
+
+    path: Path
+    matrix: Any
+    names: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+
+    def of(self, ids: Sequence[str], *, impute: bool = False) -> tuple[Any, list[str]]:
+        """The rows in the order of these ids, and what there is to remark."""
+        matrix, remarks = _settled(self, impute=impute)
+        return matrix[_rows(self, ids)], remarks
+
+
+def read_node_features(path: Path) -> NodeFeatures:
+    """The features in a .npy or .npz file."""
+    with path.open("rb") as stream:
+        is_archive = stream.read(2) == b"PK"
+    features = _read_archive(path) if is_archive else NodeFeatures(path, _read_npy(path))
+    matrix = features.matrix
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"{path}: expected numbers, got {matrix.dtype}")
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise DataError(f"{path}: expected a matrix with a row per node and at least one column, got {matrix.shape}")
+    for kind, texts, count in (("ids", features.ids, 0), ("feature_names", features.names, 1)):
+        if texts is not None and len(texts) != matrix.shape[count]:
+            raise DataError(f"{path}: {len(texts)} {kind}, but the features have the shape {matrix.shape}")
+    return features
+
+
+def _read_archive(path: Path) -> NodeFeatures:
+    found = npz_keys(path)
+    given = {key: read_npz(path, [key])[key] for key in ("ids", "feature_names") if key in found}
+    texts = {key: _texts(path, key, array) for key, array in given.items()}
+    if "features" in found:
+        matrix: Any = _native(read_npz(path, ["features"])["features"])
+    elif set(CSR_PARTS) <= set(found):
+        matrix = _read_csr(path, found)
+    else:
+        raise DataError(
+            f"{path}: expected an array features, or the arrays {', '.join(CSR_PARTS)} of a sparse matrix; "
+            f"found {', '.join(found)}"
+        )
+    return NodeFeatures(path, matrix, texts.get("feature_names"), texts.get("ids"))
+
+
+def _read_csr(path: Path, found: list[str]) -> sp.csr_matrix:
+    arrays = read_npz(path, [*CSR_PARTS, *(["format"] if "format" in found else [])])
+    layout = arrays.get("format", np.array(b"csr")).tobytes().replace(b"\0", b"")
+    if layout != b"csr":
+        raise DataError(f"{path}: the sparse matrix is stored as {layout.decode(errors='replace')}; save it as csr")
+    return sparse_from({key: _native(array) for key, array in arrays.items()}, "", path)
+
+
+def _read_npy(path: Path) -> npt.NDArray[Any]:
+    """An array, after its header was compared with the size of the file."""
+    with path.open("rb") as stream, _readable(path):
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    if dtype.hasobject:
+        raise UnsafeFileError(f"{path}: is an object array, which only executing code could read")
+    claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if claimed > path.stat().st_size or claimed > MAX_BYTES:
+        raise DataError(f"{path}: claims {claimed} bytes, more than the file holds or than is read ({MAX_BYTES})")
+    with _readable(path):
+        return _native(np.load(path, allow_pickle=False))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
+            yield
+    except OSError:
+        raise
+    except Exception as error:  # a damaged header can raise anything at all
+        raise CorruptFileError(f"{path}: not a readable .npy file ({error})") from None
+
+
+def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _texts(path: Path, key: str, array: npt.NDArray[Any]) -> tuple[str, ...]:
+    if array.ndim != 1 or array.dtype.kind not in "Uiu":
+        raise DataError(f"{path}: {key} must be a row of texts or whole numbers, got {array.dtype} {array.shape}")
+    texts = tuple(map(str, array.tolist()))
+    if len(set(texts)) < len(texts):
+        twice = next(text for place, text in enumerate(texts) if text in texts[:place])
+        raise DataError(f"{path}: {key}: {twice!r} stands twice")
+    return texts
+
+
+def _rows(features: NodeFeatures, ids: Sequence[str]) -> list[int]:
+    own = features.ids if features.ids is not None else [str(row) for row in range(features.matrix.shape[0])]
+    place = {text: row for row, text in enumerate(own)}
+    missing = [text for text in ids if text not in place]
+    surplus = sorted(set(own) - set(ids))
+    if missing or surplus:
+        raise DataError(_mismatch(features, len(ids), missing, surplus))
+    return [place[text] for text in ids]
+
+
+def _mismatch(features: NodeFeatures, num_nodes: int, missing: list[str], surplus: list[str]) -> str:
+    by_place = "; row i belongs to the node with id i: for other ids add an array ids to an .npz file"
+    return (
+        f"{features.path}: {features.matrix.shape[0]} rows of features for {num_nodes} nodes; "
+        + "; ".join(
+            f"{len(texts)} {what}: {', '.join(map(repr, texts[:MOST_EXAMPLES]))}"
+            for what, texts in (("nodes without a row", missing), ("rows without a node", surplus))
+            if texts
+        )
+        + (by_place if features.ids is None else "")
+    )
+
+
+def _settled(features: NodeFeatures, *, impute: bool) -> tuple[Any, list[str]]:
+    """The matrix without a value that is not a finite float32."""
+    matrix = features.matrix
+    values = matrix.data if sp.issparse(matrix) else matrix
+    wrong = ~(np.abs(values.astype(np.float64, copy=False)) <= FLOAT32_MAX)
+    if not wrong.any():
+        return matrix, []
+    if impute and not sp.issparse(matrix) and np.isnan(matrix[wrong]).all():
+        if wrong.all(0).any():
+            raise DataError(f"{features.path}: column {int(wrong.all(0).argmax())} has no number to take the mean of")
+        means = np.nanmean(matrix, axis=0, dtype=np.float64)
+        remark = f"{features.path}: {int(wrong.sum())} missing features set to the mean of their column"
+        return np.where(wrong, means, matrix), [remark]
+    row, column = _place(matrix, int(np.argmax(wrong)))
+    raise DataError(
+        f"{features.path}: row {row}, column {column} is {values.flat[np.argmax(wrong)]}, which is not a finite "
+        f"float32 ({int(wrong.sum())} such values); --impute sets missing values (nan) of an array to their mean"
+    )
+
+
+def _place(matrix: Any, entry: int) -> tuple[int, int]:
+    if sp.issparse(matrix):
+        return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
+    return entry // int(matrix.shape[1]), entry % int(matrix.shape[1])

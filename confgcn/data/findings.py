@@ -1,0 +1,67 @@
+"""What a user should know of a graph before training on it, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from confgcn.data.statistics import GraphStatistics
+from confgcn.graph import Graph
+
+FEW_LABELS = 10  # of a class: below, its confidences rest on luck
+MIXED = 0.5  # share of edges between different labels, above which neighbours mislead
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence; a warning is about something that will cost accuracy or trust."""
+
+    text: str
+    is_warning: bool
+
+
+def findings(graph: Graph, statistics: GraphStatistics) -> list[Finding]:
+    """What the graph is, then everything that stands out."""
+    about = [Finding(text, False) for text in _summary(graph, statistics)]
+    return [*about, *(Finding(text, True) for text in (*graph.notices(), *_doubts(graph, statistics)))]
+
+
+def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:
+    labelled = int((graph.labels >= 0).sum())
+    yield (
+        f"{graph.name}: {s.nodes:,} nodes, {s.edges.unique:,} edges, {s.features:,} features, "
+        f"{s.classes:,} classes ({_some(graph.class_names)})"
+    )
+    yield f"{labelled:,} nodes have a label ({labelled / s.nodes:.1%}), {s.nodes - labelled:,} are to be predicted"
+    if s.split["validation"] or s.split["test"]:
+        yield "split: " + ", ".join(f"{size:,} for {part}" for part, size in s.split.items())
+    else:
+        yield "no split is given: all labels are trained on, and each is held out in turn to measure"
+    if s.edge_homophily is not None:
+        yield f"{s.edge_homophily:.0%} of the edges between labelled nodes join equal labels"
+
+
+def _doubts(graph: Graph, s: GraphStatistics) -> Iterator[str]:
+    if not s.split["train"]:
+        yield "no node has a label: there is nothing to learn from"
+        return
+    few = {name: size for name, size in s.train_class_sizes.items() if size < FEW_LABELS}
+    if few:
+        yield f"classes with few labels: {_some([f'{name} ({size})' for name, size in few.items()])}"
+    if s.classes == 1:
+        yield "there is a single class: nothing can be told apart"
+    if s.components_without_training_label:
+        yield (
+            f"{s.components_without_training_label:,} of {s.components:,} components have no label: what is said of "
+            f"their {s.nodes_without_training_label_in_reach:,} nodes rests on features alone"
+        )
+    if s.label_mismatch.all_labels is not None and s.label_mismatch.all_labels > MIXED:
+        yield (
+            f"{s.label_mismatch.all_labels:.0%} of the edges between labelled nodes join different labels: neighbours "
+            "mislead here; compare with --method feat, which reads no edges"
+        )
+
+
+def _some(names: list[str] | tuple[str, ...], most: int = 8) -> str:
+    more = f", ... ({len(names):,} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

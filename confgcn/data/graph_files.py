@@ -1,0 +1,173 @@
+"""Read a graph of the user's, whatever files it is in: tables, GraphML, npz archives, planetoid files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from confgcn.data.citation_npz import read_citation_npz
+from confgcn.data.compressed import COMPRESSED_SUFFIXES
+from confgcn.data.delimited import read_delimited
+from confgcn.data.feature_files import NodeFeatures, read_node_features
+from confgcn.data.graph_npz import is_graph_npz, read_graph_npz
+from confgcn.data.graphml import read_graphml
+from confgcn.data.parquet import MAGIC, read_parquet
+from confgcn.data.planetoid import PARTS as PLANETOID_PARTS
+from confgcn.data.planetoid import read_planetoid
+from confgcn.data.raw import RawGraph, raw_from_graph
+from confgcn.data.structural import is_structural
+from confgcn.data.table import Table
+from confgcn.data.tables import TableOptions, graph_from_tables
+from confgcn.exceptions import DataError, ResourceError, UsageError
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+FEATURE_SUFFIXES = (".npy", ".npz")
+EXPECTED = "edges.csv (or .tsv, .parquet) and nodes.csv, a .graphml or .npz file, or planetoid files ind.NAME.*"
+MOST_FILES = 10  # that a message lists
+
+
+def read_graph(
+    path: Path | None,
+    options: TableOptions | None = None,
+    *,
+    edges: Path | None = None,
+    nodes: Path | None = None,
+    features: Path | None = None,
+    like: Sequence[str] | None = None,
+    known: Sequence[str] = (),
+) -> RawGraph:
+    """The graph in a folder or file, or in the tables ``edges`` and ``nodes`` with a matrix of ``features``.
+
+    ``like`` has the names of the features of a trained graph, which must come out, but for those that the graph itself
+    gives; ``known`` has the ids of its nodes, which edges may name.
+    """
+    options = options or TableOptions()
+    files = _Files(_main(path, edges), nodes, features)
+    prefix = _planetoid_prefix(files.main)
+    suffix = "" if files.main.is_dir() else _suffix(files.main)
+    if prefix is not None or suffix == ".npz":
+        _refuse_table_options(files, options)
+        return _like(_read_archive(files.main) if prefix is None else _read_planetoid(prefix), like)
+    name = _stem(files.main)
+    if files.main.is_dir():
+        files = _files_in(files)
+    if suffix == ".graphml":
+        if nodes is not None:
+            raise UsageError(f"--nodes {nodes}: {files.main} holds the nodes already")
+        return read_graphml(files.main, options, name=name, like=like, features=files.matrix(), known=known)
+    return graph_from_tables(
+        read_table(files.main, options.ignore),
+        None if files.nodes is None else read_table(files.nodes, options.ignore, options.is_text),
+        options,
+        name=name,
+        like=like,
+        features=files.matrix(),
+        known=known,
+    )
+
+
+@dataclass(frozen=True)
+class _Files:
+    main: Path  # the one that holds the edges, or all
+    nodes: Path | None
+    features: Path | None
+
+    def matrix(self) -> NodeFeatures | None:
+        return None if self.features is None else read_node_features(self.features)
+
+
+def _main(path: Path | None, edges: Path | None) -> Path:
+    if path is not None and edges is not None:
+        raise UsageError(f"{path} and --edges {edges}: give one of them, the other is not needed")
+    main = path or edges
+    if main is None:
+        raise UsageError("no graph: give a path, or --edges and --nodes")
+    return main
+
+
+def _files_in(given: _Files) -> _Files:
+    """The files in a folder; a matrix of features may lie elsewhere."""
+    folder = given.main
+    if given.nodes is not None:
+        raise UsageError(f"--nodes {given.nodes} goes with --edges, not with the folder {folder}")
+    edges, nodes = _find(folder, "edges", TABLE_SUFFIXES), _find(folder, "nodes", TABLE_SUFFIXES)
+    if edges is None:
+        raise DataError(f"{folder}: found {_listing(folder)}; expected {EXPECTED}")
+    return _Files(edges, nodes, given.features or _find(folder, "features", FEATURE_SUFFIXES))
+
+
+def read_table(path: Path, ignore: Sequence[str] = (), is_text: Callable[[str], bool] | None = None) -> Table:
+    """The table in a file, Parquet or text, told by its first bytes; see their readers."""
+    with path.open("rb") as stream:
+        is_parquet = stream.read(len(MAGIC)) == MAGIC
+    if is_parquet:
+        return read_parquet(path, ignore)
+    if _suffix(path) == ".parquet":
+        raise DataError(f"{path}: not a Parquet file, whatever its name says")
+    return read_delimited(path, is_text)
+
+
+def _find(folder: Path, stem: str, suffixes: Sequence[str]) -> Path | None:
+    found = [file for file in sorted(folder.iterdir()) if _stem(file) == stem and _suffix(file) in suffixes]
+    if len(found) > 1:
+        raise DataError(f"{folder}: which one is it: {' or '.join(file.name for file in found)}? Remove the other")
+    return found[0] if found else None
+
+
+def _planetoid_prefix(path: Path) -> Path | None:
+    """The part of the path that planetoid files have in common, if that is what these are."""
+    if not path.is_dir():
+        return path if path.name.startswith("ind.") and path.with_name(f"{path.name}.graph").exists() else None
+    names = sorted(file.name.removesuffix(".graph") for file in path.glob("ind.*.graph"))
+    if not names or _find(path, "edges", TABLE_SUFFIXES):
+        return None
+    if len(names) > 1:
+        raise DataError(f"{path}: holds several graphs; name one: {' or '.join(str(path / name) for name in names)}")
+    return path / names[0]
+
+
+def _read_planetoid(prefix: Path) -> RawGraph:
+    missing = [part for part in PLANETOID_PARTS if not prefix.with_name(f"{prefix.name}.{part}").exists()]
+    if missing:
+        raise ResourceError(f"{prefix.absolute()}: the parts {', '.join(missing)} are missing")
+    return raw_from_graph(read_planetoid(prefix.parent, prefix.name.removeprefix("ind.")))
+
+
+def _read_archive(path: Path) -> RawGraph:
+    if is_graph_npz(path):
+        return read_graph_npz(path)
+    return replace(raw_from_graph(read_citation_npz(path, name=_stem(path))), split=None)
+
+
+def _refuse_table_options(files: _Files, options: TableOptions) -> None:
+    if replace(options, allow_edgeless=False) != TableOptions() or files.nodes or files.features:
+        raise UsageError(f"{files.main}: says itself what is what; options about columns and nodes are for tables")
+
+
+def _like(raw: RawGraph, like: Sequence[str] | None) -> RawGraph:
+    """The graph, if its features are those of a trained one: by name, or by number where there are no names."""
+    expected = [name for name in like or () if not is_structural(name)]
+    names = raw.feature_names
+    if expected and names is not None and set(names) != set(expected):
+        different = sorted(set(names) ^ set(expected))
+        raise DataError(
+            f"{raw.name}: the model was trained with {len(expected)} features, here are {len(names)}; "
+            f"{len(different)} differ, for example {different[0]!r}"
+        )
+    return raw
+
+
+def _listing(folder: Path) -> str:
+    names = sorted(file.name for file in folder.iterdir())
+    more = f" and {len(names) - MOST_FILES} more files" if len(names) > MOST_FILES else ""
+    return ", ".join(names[:MOST_FILES]) + more or "nothing"
+
+
+def _suffix(path: Path) -> str:
+    """What the file is, under any compression."""
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() not in COMPRESSED_SUFFIXES), "")
+
+
+def _stem(path: Path) -> str:
+    return path.absolute().name.partition(".")[0] or "graph"

@@ -1,0 +1,67 @@
+"""The columns of a table that say what is known of nodes: their label, and their part of the split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from confgcn.data.feature_columns import parsed_number
+from confgcn.data.table import Table, is_blank
+from confgcn.exceptions import DataError
+
+UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
+SPLIT_WORDS = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "test": "test",
+    "testing": "test",
+}
+
+
+def read_labels(table: Table, column: str, remarks: list[str]) -> list[str | None]:
+    """Labels as they stand, None for a blank: the one sign for unknown."""
+    labels = [None if is_blank(text) else text for text in table.texts(column)]
+    counts = Counter(label for label in labels if label is not None)
+    check_label_texts(counts, f"{table.path}, column {column!r}")
+    remarks += [
+        f"{table.path}: label {label!r} ({count} nodes) is taken as a class of that name; leave the cell blank where "
+        "the label is unknown"
+        for label, count in counts.items()
+        if label.strip().lower() in UNKNOWN_WORDS
+    ]
+    return labels
+
+
+def check_label_texts(labels: Sequence[str] | Counter[str], place: str) -> None:
+    """Names of classes, or whole numbers each written in one way; other numbers are no classes."""
+    numbers = {label: parsed_number(label) for label in labels if label.strip().lower() not in UNKNOWN_WORDS}
+    values = [value for value in numbers.values() if value is not None]
+    if not values or len(values) < len(numbers):
+        return
+    broken = next((label for label, value in numbers.items() if value is None or not value.is_integer()), None)
+    if broken is not None:
+        raise DataError(
+            f"{place}: label {broken!r} is no whole number: a quantity cannot be classified; give the labels names, "
+            "or make classes of the ranges of the numbers"
+        )
+    if len(set(values)) < len(values):
+        first = {value: label for label, value in reversed(numbers.items())}
+        twin = next(label for label, value in numbers.items() if value is not None and first[value] != label)
+        raise DataError(
+            f"{place}: labels {first[numbers[twin] or 0.0]!r} and {twin!r} are the same number; write it in one way"
+        )
+
+
+def read_split(table: Table, column: str) -> list[str]:
+    """The part of the split that each node is in, "" for none."""
+    texts = table.texts(column)
+    meaning = {text: SPLIT_WORDS.get(text.strip().lower(), "") for text in dict.fromkeys(texts)}
+    for row, text in enumerate(texts):
+        if not meaning[text] and not is_blank(text):
+            raise DataError(
+                f"{table.place(row)}, column {column!r}: {text!r}: expected train, validation or test, or nothing"
+            )
+    return [meaning[text] for text in texts]

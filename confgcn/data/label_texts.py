@@ -1,0 +1,76 @@
+"""Labels as texts, whatever they came as, and the one rule for what counts as unknown."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from confgcn import checks
+from confgcn.exceptions import DataError
+
+UNKNOWN = -1  # as a number
+
+
+def label_texts(values: Any, count: int) -> list[str | None]:
+    """One text per node, None for unknown: that is -1, NaN, None or an empty text.
+
+    Texts stay as they are. Whole numbers from 0 become texts, also where they came as floats, because NaN makes floats
+    of them; truth values become ``True`` and ``False``. Any other number is refused: it measures something.
+    """
+    listed = _one_per_node(values, count)
+    return [_label_text(value, node) for node, value in enumerate(listed)]
+
+
+def named_labels(numbers_of_classes: Sequence[str | None], class_names: Sequence[str]) -> list[str | None]:
+    """Names of classes in the place of their numbers."""
+    names = {str(number): str(name) for number, name in enumerate(class_names)}
+    unnamed = next((text for text in numbers_of_classes if text is not None and text not in names), None)
+    if unnamed is not None:
+        raise DataError(f"labels: class {unnamed} has no name; there are {len(names)} class_names")
+    return [None if text is None else names[text] for text in numbers_of_classes]
+
+
+def _one_per_node(values: Any, count: int) -> list[Any]:
+    if isinstance(values, list | tuple):
+        listed = list(values)  # numpy would make the text "nan" of a NaN among texts
+    else:
+        given = values.detach().cpu() if isinstance(values, torch.Tensor) else values
+        array = checks.as_array(given, "labels")
+        if array.ndim == 2 and array.shape[1] != 1:
+            raise DataError(f"labels: expected one per node, got shape {array.shape}; several labels are not supported")
+        listed = array.reshape(-1).tolist() if array.ndim in (1, 2) else []
+    if len(listed) != count:
+        raise DataError(f"labels: expected one per node, {count}, got {len(listed)}")
+    return listed
+
+
+def _label_text(value: Any, node: int) -> str | None:
+    plain = value.item() if isinstance(value, np.generic | torch.Tensor) and np.ndim(value) == 0 else value
+    if is_missing(plain):
+        return None
+    if isinstance(plain, str):
+        return plain or None
+    if isinstance(plain, bool):
+        return str(plain)
+    if isinstance(plain, numbers.Real):
+        return _number_text(plain, node)
+    raise DataError(f"labels: node {node} has {plain!r}; expected a text or a whole number, one label per node")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has in their place."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _number_text(number: Any, node: int) -> str | None:
+    if not isinstance(number, numbers.Integral) and not float(number).is_integer():
+        raise DataError(f"labels: node {node} has {number}, which is no class; expected whole numbers or texts")
+    if number < UNKNOWN:
+        raise DataError(f"labels: node {node} has {number}; classes are numbered from 0, and {UNKNOWN} is unknown")
+    return None if number == UNKNOWN else str(int(number))

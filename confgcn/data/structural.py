@@ -1,0 +1,93 @@
+"""Features that a graph gives by itself, where there are no others: degree, position, identity.
+
+Their names say how they were made, so that those of new nodes can be made alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn.exceptions import unknown_name
+from confgcn.sparse import SparseStructure
+
+Structural = Literal["degree", "positional", "identity"]
+
+DEGREE, POSITION, IDENTITY = "degree", "position:", "node:"  # names of columns; the last two are followed by a node's
+LANDMARKS = 128
+STEPS = 10  # of the walk: as far as a label is useful on citation graphs
+
+
+def check_structural(kinds: Sequence[str]) -> None:
+    """Are these kinds of features known?"""
+    for kind in kinds:
+        if kind not in get_args(Structural):
+            raise unknown_name("kind of features", kind, get_args(Structural))
+
+
+def is_structural(name: str) -> bool:
+    """Is a column of that name made from the graph?"""
+    return name == DEGREE or name.startswith((POSITION, IDENTITY))
+
+
+def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Sequence[str]) -> list[str]:
+    """The names of the columns that these kinds give, for an adjacency with self loops."""
+    check_structural(kinds)
+    names = [DEGREE] if "degree" in kinds else []
+    if "positional" in kinds:
+        names += [POSITION + nodes[landmark] for landmark in _landmarks(adjacency)]
+    return names + ([IDENTITY + node for node in nodes] if "identity" in kinds else [])
+
+
+def structural_features(adjacency: SparseStructure, nodes: Sequence[str], names: Sequence[str]) -> sp.csr_matrix:
+    r"""The columns of these names, (N, F).
+
+    The degree is taken as log(1 + d). The position of a node is how often a walk from it is found at each of some
+    landmarks, :math:`\frac{1}{K} \sum_{i=1}^K P^i`, with P the step to a neighbour or to itself.
+    """
+    place = {node: position for position, node in enumerate(nodes)}
+    columns: list[Any] = [np.empty((len(nodes), 0))]
+    if DEGREE in names:
+        columns.append(np.log1p(np.diff(adjacency.indptr.numpy()) - 1)[:, None])
+    landmarks = [place.get(name.removeprefix(POSITION)) for name in names if name.startswith(POSITION)]
+    if landmarks:
+        columns.append(_visits(adjacency, _indicators(landmarks, len(nodes)).toarray()))
+    own = [place.get(name.removeprefix(IDENTITY)) for name in names if name.startswith(IDENTITY)]
+    if own:
+        columns.append(_indicators(own, len(nodes)))
+    return sp.csr_matrix(sp.hstack([sp.csr_matrix(column) for column in columns]), dtype=np.float32)
+
+
+def _landmarks(adjacency: SparseStructure) -> list[int]:
+    """Nodes of many neighbours, no two of them neighbours, the first of equals first."""
+    degrees = np.diff(adjacency.indptr.numpy())
+    free = np.ones(len(degrees), dtype=bool)
+    chosen: list[int] = []
+    for node in np.argsort(-degrees, kind="stable").tolist():
+        if len(chosen) == LANDMARKS:
+            break
+        if free[node]:
+            chosen.append(node)
+            free[adjacency.indices[adjacency.indptr[node] : adjacency.indptr[node + 1]].numpy()] = False
+    return chosen
+
+
+def _indicators(places: Sequence[int | None], num_nodes: int) -> sp.csr_matrix:
+    """One at the place of each column; a column without a place is empty."""
+    found = [(place, column) for column, place in enumerate(places) if place is not None]
+    rows, columns = zip(*found, strict=True) if found else ((), ())
+    return sp.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(num_nodes, len(places)))
+
+
+def _visits(adjacency: SparseStructure, start: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    matrix = adjacency.with_ones().to_scipy()
+    step = sp.diags_array(1.0 / np.diff(matrix.indptr)) @ matrix
+    total, here = np.zeros_like(start), start
+    for _ in range(STEPS):
+        here = step @ here
+        total += here
+    return total / STEPS

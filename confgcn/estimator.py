@@ -1,0 +1,245 @@
+"""ConfGCNClassifier: labels for the rest of a graph in the manner of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from torch import Tensor
+
+from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
+from confgcn.confidence.reasons import Explanation, explain
+from confgcn.data.converters import raw_graph
+from confgcn.data.label_texts import label_texts
+from confgcn.data.label_values import LabelValues
+from confgcn.exceptions import CorruptFileError, DataError, UsageError, unknown_name
+from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.graph_source import GivenGraph, Shares
+from confgcn.experiments.new_nodes import predict_new_nodes
+from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
+from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
+from confgcn.method import Prediction
+from confgcn.training.files import read_json, to_json, write_atomic
+from confgcn.training.run_directory import RunDirectory, claimed
+from confgcn.training.threads import computing_with
+
+Array = npt.NDArray[Any]
+
+
+class LabelConfidence(NamedTuple):
+    """What the model holds of every label of every node, (N, C) each; columns are those of ``classes_``."""
+
+    mu: Array
+    precision: Array
+
+
+class Accepted(NamedTuple):
+    """Which predictions may be taken without a look, (N,), and what is promised, in words."""
+
+    accepted: Array
+    message: str
+
+
+class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Label the nodes of a graph from a few labels, with confidences to act on.
+
+    Args:
+        preset: named settings of the method; ``docs/choosing.md`` says which.
+        method: one of ``confgcn methods``.
+        random_state: seed of everything that is drawn; the same one gives the same result.
+        settings: mapping of settings that replace the preset's, such as ``{"epochs": 200}``.
+        add_features: of "degree", "positional" and "identity": features that the graph gives by itself.
+        validation, test: shares of the labels to hold out. Without validation nodes each label is held out in turn.
+        threads: to compute with.
+
+    Attributes:
+        classes_: the labels, as they were given, in the order of all columns.
+        nodes_: the names of the nodes, in the order of all rows: the order they were given in.
+        n_features_in_: features per node.
+        run_: the finished run, with ``metrics``, ``history`` and everything else that was found.
+    """
+
+    def __init__(
+        self,
+        preset: str = "default",
+        *,
+        method: str = "confgcn",
+        random_state: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        add_features: Sequence[str] = (),
+        validation: float = 0.0,
+        test: float = 0.0,
+        threads: int = 1,
+    ) -> None:
+        self.preset = preset
+        self.method = method
+        self.random_state = random_state
+        self.settings = settings
+        self.add_features = add_features
+        self.validation = validation
+        self.test = test
+        self.threads = threads
+
+    def fit(self, graph: Any, X: Any = None, y: Any = None, *, notify: Callable[[str], None] | None = None) -> Self:
+        """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
+
+        ``graph`` is anything that ``confgcn.data.converters.raw_graph`` takes, features and labels in it included.
+        ``notify`` is told what a user should know.
+        """
+        raw = raw_graph(graph, X, y)
+        built = raw.build(tuple(self.add_features))
+        request = RunRequest(
+            GivenGraph(built, Shares(self.validation, self.test)),
+            method=self.method,
+            preset=self.preset,
+            seed=self.random_state,
+            threads=self.threads,
+            overrides=dict(self.settings or {}),
+        )
+        tell = notify or (lambda _: None)
+        for notice in built.notices():
+            tell(notice)
+        with computing_with(self.threads):
+            loaded = request.source.load(request.split_seed_of(0))
+            run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
+        self._take(run, raw.ids, LabelValues.of(y, raw.labels))
+        return self
+
+    def predict(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:
+        """The label of every node: of the graph of the training, or of one whose nodes may be new.
+
+        What a new graph lists is joined to that of the training by the nodes' names; rows follow ``graph``. Nodes that
+        were there at training keep what was said of them unless ``update_existing``.
+        """
+        prediction, _, rows = self._answers(graph, X, update_existing=update_existing)
+        labels: Array = self.classes_[prediction.logits[rows].argmax(-1).numpy()]
+        return labels
+
+    def predict_proba(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:
+        """Calibrated probabilities, (N, C); columns are those of ``classes_``."""
+        _, assessment, rows = self._answers(graph, X, update_existing=update_existing)
+        return assessment.probabilities[rows].numpy()
+
+    def confidence(self, graph: Any = None, X: Any = None) -> LabelConfidence:
+        """Label scores and their precisions, per label."""
+        prediction, _, rows = self._answers(graph, X)
+        if prediction.mu is None or prediction.precision is None:
+            raise UsageError(f"method {self.method} holds no confidence of single labels; confgcn does")
+        return LabelConfidence(prediction.mu[rows].numpy(), prediction.precision[rows].clamp(min=0.0).numpy())
+
+    def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float = COVERAGE) -> list[tuple[Any, ...]]:
+        """For every node the labels that hold the true one as often as ``coverage``, likeliest first."""
+        _, assessment, rows = self._answers(graph, X, coverage=coverage)
+        if assessment.sets is None:
+            raise DataError("no label was held out, so that nothing can be said of coverage: give validation nodes")
+        order = assessment.probabilities[rows].argsort(dim=-1, descending=True, stable=True)
+        inside = assessment.sets[rows].gather(1, order)
+        return [tuple(self.classes_[row[held].numpy()].tolist()) for row, held in zip(order, inside, strict=True)]
+
+    def decide(
+        self, graph: Any = None, X: Any = None, *, max_error: float = MAX_ERROR, delta: float = DELTA
+    ) -> Accepted:
+        """Which labels may be accepted at an error of at most ``max_error``, with certainty 1 - ``delta``."""
+        _, assessment, rows = self._answers(graph, X, max_error=max_error, delta=delta)
+        if assessment.decision is None:
+            raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
+        return Accepted(assessment.accepted[rows].numpy(), assessment.decision.message())
+
+    def explain(self, node: Any) -> Explanation:
+        """Which neighbours speak for and against the label of a node of the training, given by its name."""
+        names = self._run.prepared.node_names
+        if str(node) not in names:
+            raise unknown_name("node", str(node), names)
+        return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
+
+    def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
+        """Accuracy over the nodes whose label ``y`` is known and was not trained on; ``y`` by default the graph's."""
+        names, told = self._told(graph, X, y)
+        trained = {self._run.prepared.node_names[place] for place in self._run.prepared.train.tolist()}
+        asked = [row for row, text in enumerate(told) if text is not None and names[row] not in trained]
+        if not asked:
+            raise DataError("nothing to score: no node has a label that was not trained on")
+        texts = dict(zip(self.classes_.tolist(), self._run.graph.class_names, strict=True))
+        predicted = [texts[value] for value in self.predict(graph, X).tolist()]
+        return float(np.mean([predicted[row] == told[row] for row in asked]))
+
+    def save(self, directory: Path | str) -> None:
+        """Write a run directory, which every command reads too; nothing in it is executed when it is loaded."""
+        target = RunDirectory(Path(directory))
+        with claimed(target.path, if_exists="refuse"):
+            keep_run(target, self._run)
+            record = {"params": _plain(self.get_params()), "order": self._order.tolist(), **self._values.to_json()}
+            write_atomic(target.estimator, to_json(record))
+
+    @classmethod
+    def load(cls, directory: Path | str) -> Self:
+        """Read what :meth:`save` or ``confgcn train`` wrote; the rows of a run by the latter are in natural order."""
+        target = RunDirectory(Path(directory))
+        run = finished_run(target.path)
+        record = read_json(target.estimator) if target.estimator.is_file() else {}
+        known = {"preset": run.config["preset"], "method": run.config["method"], "random_state": run.config["seed"]}
+        try:
+            estimator = cls(**{**known, **record.get("params", {})})
+            order = np.array(record.get("order", range(run.graph.num_nodes)), dtype=np.int64)
+            names = [run.graph.node_names[place] for place in order]
+            estimator._take(run, names, LabelValues.from_json(record))
+        except (TypeError, ValueError, IndexError) as error:
+            raise CorruptFileError(f"{target.estimator}: describes no estimator ({error})") from None
+        return estimator
+
+    def _take(self, run: FinishedRun, names: Sequence[str], values: LabelValues) -> None:
+        """Be fitted."""
+        self.run_ = run
+        self.nodes_ = np.array(list(names), dtype=object)
+        self.classes_ = values.array(run.graph.class_names)
+        self.n_features_in_ = run.graph.num_features
+        self._values = values
+
+    @property
+    def _run(self) -> FinishedRun:
+        if not hasattr(self, "run_"):
+            raise NotFittedError("this ConfGCNClassifier is not fitted yet: call fit or load first")
+        return self.run_
+
+    @property
+    def _order(self) -> Tensor:
+        """Where each node stands, in the order that they were given in."""
+        place = {name: position for position, name in enumerate(self._run.graph.node_names)}
+        return torch.tensor([place[name] for name in self.nodes_])
+
+    def _told(self, graph: Any, features: Any, y: Any) -> tuple[Sequence[str], Sequence[str | None]]:
+        """The names of the nodes that are asked for, and what their labels are said to be."""
+        if graph is not None:
+            raw = raw_graph(graph, features, y)
+            return raw.ids, raw.labels if raw.labels is not None else [None] * len(raw.ids)
+        if y is not None:
+            return self.nodes_.tolist(), label_texts(y, len(self.nodes_))
+        own = self._run.graph
+        texts = [None if label < 0 else own.class_names[label] for label in own.labels[self._order].tolist()]
+        return self.nodes_.tolist(), texts
+
+    def _answers(
+        self, graph: Any, features: Any, *, update_existing: bool = False, **asked: float
+    ) -> tuple[Prediction, Assessment, Tensor]:
+        """What is predicted, what to make of it, and the rows that were asked for."""
+        run = self._run
+        with computing_with(self.threads):
+            if graph is None:
+                saved = as_saved(run)
+                assessment = saved.assessed(run.graph, **asked)[2] if asked else run.assessment
+                return run.prediction, assessment, self._order
+            found = predict_new_nodes(
+                as_saved(run), run.graph, raw_graph(graph, features), update_existing=update_existing, **asked
+            )
+        return found.prediction, found.assessment, found.extension.listed
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}

@@ -1,0 +1,201 @@
+"""Where a run's graph comes from: a name, files of a user's, or memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from confgcn.data.datasets import dataset_named, load_graph
+from confgcn.data.graph_files import read_graph
+from confgcn.data.raw import RawGraph, numbered_features, raw_from_graph
+from confgcn.data.splits import hold_out
+from confgcn.data.tables import TableOptions
+from confgcn.exceptions import UsageError
+from confgcn.graph import Graph
+from confgcn.graph_names import GRAPH_NAMES, check_graph_name
+
+
+class GraphSource(Protocol):
+    """What a run must know of its graph's origin.
+
+    Attributes:
+        name: for people, and for the settings of a preset where ``is_named``.
+        is_named: can it be loaded again by its name? If not, the run keeps a copy.
+        draws_split: does the split change with the split seed?
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_named(self) -> bool: ...
+
+    @property
+    def draws_split(self) -> bool: ...
+
+    def load(self, split_seed: int) -> Graph:
+        """The graph, split by that seed where it has no split of its own."""
+
+    def raw(self) -> RawGraph:
+        """The graph as it came, with or without features."""
+
+    def record(self) -> dict[str, Any]:
+        """For the run's config.json: what to compare when it is resumed."""
+
+
+@dataclass(frozen=True)
+class NamedGraph:
+    """One of ``confgcn datasets``."""
+
+    name: str
+    data_dir: Path | str | None = None
+    is_named: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        check_graph_name(self.name)
+
+    @property
+    def draws_split(self) -> bool:
+        return dataset_named(self.name).draw_split is not None
+
+    def load(self, split_seed: int) -> Graph:
+        return load_graph(self.name, data_dir=self.data_dir, split_seed=split_seed)
+
+    def raw(self) -> RawGraph:
+        return raw_from_graph(self.load(0))
+
+    def record(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the labelled nodes to hold out, for validation and for test, where a graph has no split."""
+
+    validation: float = 0.0
+    test: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, share in asdict(self).items():
+            if not 0.0 <= share < 1.0:
+                raise UsageError(f"{name} share = {share}: expected at least 0 and less than 1, such as 0.2")
+        if self.validation + self.test >= 1.0:
+            raise UsageError(
+                f"validation and test share = {self.validation} + {self.test}: nothing is left to train on"
+            )
+
+    @property
+    def any(self) -> bool:
+        return self.validation + self.test > 0.0
+
+
+@dataclass(frozen=True)
+class GraphFiles:
+    """A user's files: a ``path`` that holds all, or ``edges`` and ``nodes``; see ``confgcn.data.graph_files``."""
+
+    path: Path | None = None
+    edges: Path | None = None
+    nodes: Path | None = None
+    features: Path | None = None
+    options: TableOptions = field(default_factory=TableOptions)
+    structural: tuple[str, ...] = ()
+    shares: Shares = field(default_factory=Shares)
+    is_named: bool = field(default=False, init=False)
+
+    @property
+    def name(self) -> str:
+        main = self.path or self.edges
+        if main is None:
+            raise UsageError("no graph: give a name, a path, or --edges and --nodes")
+        stem = main.absolute().name.partition(".")[0]
+        return (main.absolute().parent.name if stem == "edges" else stem) or "graph"
+
+    @property
+    def draws_split(self) -> bool:
+        return self.shares.any
+
+    def raw(self) -> RawGraph:
+        return raw_from_graph(self.load(0)) if self.structural or self.shares.any else self._read()
+
+    def read_new(self, graph: Graph) -> RawGraph:
+        """Nodes and edges to be joined to a graph, whose features they must have and whose nodes edges may name."""
+        return self._read(like=graph.feature_names or numbered_features(graph.num_features), known=graph.node_names)
+
+    def load(self, split_seed: int) -> Graph:
+        return split_by_shares(self._read().build(self.structural), self.shares, split_seed)
+
+    def _read(self, *, like: Sequence[str] | None = None, known: Sequence[str] = ()) -> RawGraph:
+        files = {"edges": self.edges, "nodes": self.nodes, "features": self.features}
+        return read_graph(self.path, self.options, **files, like=like, known=known)
+
+    def record(self) -> dict[str, Any]:
+        paths = {key: getattr(self, key) for key in ("path", "edges", "nodes", "features")}
+        given = {key: str(value) for key, value in paths.items() if value is not None}
+        options = {key: value for key, value in asdict(self.options).items() if value != getattr(TableOptions(), key)}
+        more = {"structural": self.structural, **asdict(self.shares), **options}
+        return {"source": {**given, **{key: listed(value) for key, value in more.items() if value}}}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenGraph:
+    """A graph in memory."""
+
+    graph: Graph
+    shares: Shares = field(default_factory=Shares)
+    is_named: bool = field(default=False, init=False)
+
+    @property
+    def name(self) -> str:
+        return self.graph.name
+
+    @property
+    def draws_split(self) -> bool:
+        return self.shares.any
+
+    def load(self, split_seed: int) -> Graph:
+        return split_by_shares(self.graph, self.shares, split_seed)
+
+    def raw(self) -> RawGraph:
+        return raw_from_graph(self.graph)
+
+    def record(self) -> dict[str, Any]:
+        return {"source": {"graph": "in memory"}}
+
+
+def load_to_look_at(source: GraphSource, split_seed: int) -> Graph:
+    """The graph, also where it has no features to train on."""
+    raw = source.raw()
+    if raw.features is not None:
+        return source.load(split_seed)
+    hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
+    return replace(raw, remarks=(*raw.remarks, hint)).build(("degree",))
+
+
+def source_of(graph: str | Path | Graph | GraphSource, data_dir: Path | str | None = None) -> GraphSource:
+    """A name of ``confgcn datasets``, a path, a graph, or a source as it is."""
+    if isinstance(graph, Graph):
+        return GivenGraph(graph)
+    if isinstance(graph, Path) or (isinstance(graph, str) and graph not in GRAPH_NAMES and looks_like_path(graph)):
+        return GraphFiles(Path(graph))
+    return NamedGraph(graph, data_dir) if isinstance(graph, str) else graph
+
+
+def looks_like_path(text: str) -> bool:
+    """Does a text that is no name mean a file or folder?"""
+    return "/" in text or "." in text or Path(text).exists()
+
+
+def split_by_shares(graph: Graph, shares: Shares, seed: int) -> Graph:
+    """Hold out the shares, unless the graph has a split of its own."""
+    if not shares.any:
+        return graph
+    if len(graph.validation) or len(graph.test):
+        raise UsageError(f"{graph.name}: has a split of its own; leave out the shares of validation and test")
+    return hold_out(graph, seed=seed, validation=shares.validation, test=shares.test)
+
+
+def listed(value: Any) -> Any:
+    """A tuple as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,90 @@
+"""The predictions of a finished run as a table: of its own nodes, or of new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confgcn.data.parquet import parquet_bytes
+from confgcn.evaluation.accuracy import accuracy
+from confgcn.exceptions import UsageError
+from confgcn.experiments.graph_source import GraphFiles
+from confgcn.experiments.new_nodes import predict_new_nodes
+from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
+from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
+from confgcn.graph import Graph
+from confgcn.training.files import write_atomic
+
+SUFFIXES = (".csv", ".parquet")
+TEXTS = ("node", "label", "set", "accepted", "heard_most", "split")  # columns that are no numbers
+
+
+@dataclass(frozen=True)
+class PredictionSummary:
+    """What was predicted; ``accuracy`` is that of new nodes whose label was given, None where none was."""
+
+    file: str
+    rows: int
+    new: int
+    accuracy: float | None
+    decision: str | None
+    notices: tuple[str, ...]
+
+
+def write_new_predictions(
+    path: Path, out: Path, files: GraphFiles | None, *, update_existing: bool, overwrite: bool, data_dir: Path | None
+) -> PredictionSummary:
+    """Predict what ``files`` join to the graph of a run, or the graph alone, and write one row per node."""
+    _check_target(out, overwrite=overwrite)
+    run = load_run(path)
+    graph = graph_of(path, run, data_dir=data_dir)
+    if files is None:
+        columns, summary = _own(run, graph)
+    else:
+        columns, summary = _new(run, graph, files, update_existing=update_existing)
+    write_atomic(out, _content(columns, out.suffix))
+    return PredictionSummary(file=str(out), rows=len(columns["node"]), **summary)
+
+
+def _own(run: SavedRun, graph: Graph) -> tuple[Columns, dict[str, Any]]:
+    prepared, prediction, assessment = run.assessed(graph)
+    decision = None if assessment.decision is None else assessment.decision.message()
+    summary = {"new": 0, "accuracy": None, "decision": decision, "notices": ()}
+    return prediction_table(prepared, prediction, assessment), summary
+
+
+def _new(run: SavedRun, graph: Graph, files: GraphFiles, *, update_existing: bool) -> tuple[Columns, dict[str, Any]]:
+    addition = files.read_new(graph)
+    found = predict_new_nodes(run, graph, addition, update_existing=update_existing)
+    extension, test = found.extension, found.prepared.test
+    table = prediction_table(found.prepared, found.prediction, found.assessment)
+    is_new = set(extension.new.tolist())
+    table["is_new"] = ["yes" if node in is_new else "no" for node in range(found.prepared.num_nodes)]
+    rows = extension.listed.tolist() if not update_existing else range(found.prepared.num_nodes)
+    known = accuracy(found.prediction.logits[test], found.prepared.labels[test]) if len(test) else None
+    decision = None if found.assessment.decision is None else found.assessment.decision.message()
+    summary = {"new": len(is_new), "accuracy": known, "decision": decision, "notices": addition.remarks}
+    return _chosen(table, rows), summary
+
+
+def _chosen(table: Columns, rows: Sequence[int]) -> Columns:
+    return {name: [column[row] for row in rows] for name, column in table.items()}
+
+
+def _content(columns: Columns, suffix: str) -> bytes:
+    if suffix == ".csv":
+        return table_bytes(columns)
+    typed: dict[str, Any] = {
+        name: column if name in (*TEXTS, "is_new") else [float(text) if text else None for text in column]
+        for name, column in columns.items()
+    }
+    return parquet_bytes(typed)
+
+
+def _check_target(out: Path, *, overwrite: bool) -> None:
+    if out.suffix not in SUFFIXES:
+        raise UsageError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}")
+    if out.exists() and not overwrite:
+        raise UsageError(f"{out} exists already; give another --out, or --overwrite")

@@ -1,0 +1,15 @@
+"""ConfGCN as a module for PyTorch Geometric: ``forward(x, edge_index)``, and its Explainer. Needs ``confgcn[pyg]``."""
+
+from __future__ import annotations
+
+from confgcn.exceptions import ResourceError
+
+try:
+    import torch_geometric  # noqa: F401
+except ImportError as error:
+    raise ResourceError(f"confgcn.nn needs torch_geometric: pip install 'confgcn[pyg]' ({error})") from None
+
+from confgcn.nn.confidence_conv import ConfidenceConv
+from confgcn.nn.network import ConfGCN
+
+__all__ = ["ConfGCN", "ConfidenceConv"]

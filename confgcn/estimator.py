@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.utils import Tags
 from torch import Tensor
 
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
@@ -22,10 +24,11 @@ from confgcn.exceptions import CorruptFileError, DataError, UsageError, unknown_
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.graph_source import GivenGraph, Shares
 from confgcn.experiments.new_nodes import predict_new_nodes
+from confgcn.experiments.presets import SECTIONS, resolve
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
 from confgcn.method import Prediction
-from confgcn.training.files import read_json, to_json, write_atomic
+from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory, claimed
 from confgcn.training.threads import computing_with
 
@@ -92,23 +95,29 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``graph`` is anything that ``confgcn.data.converters.raw_graph`` takes, features and labels in it included.
         ``notify`` is told what a user should know.
         """
+        if getattr(y, "ndim", 1) == 2:
+            warnings.warn("y is a column, (N, 1): expected labels of shape (N,)", DataConversionWarning, stacklevel=2)
         raw = raw_graph(graph, X, y)
-        built = raw.build(tuple(self.add_features))
+        if raw.labels is None:
+            raise DataError(
+                "ConfGCNClassifier requires y to be passed, but the target y is None, and the graph holds no labels"
+            )
+        built = raw.build((self.add_features,) if isinstance(self.add_features, str) else tuple(self.add_features))
         request = RunRequest(
             GivenGraph(built, Shares(self.validation, self.test)),
             method=self.method,
             preset=self.preset,
-            seed=self.random_state,
-            threads=self.threads,
-            overrides=dict(self.settings or {}),
+            seed=_plain(self.random_state),
+            threads=_plain(self.threads),
+            overrides=_plain(self.settings or {}),
         )
         tell = notify or (lambda _: None)
         for notice in built.notices():
             tell(notice)
-        with computing_with(self.threads):
+        with computing_with(_plain(self.threads)):
             loaded = request.source.load(request.split_seed_of(0))
             run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
-        self._take(run, raw.ids, LabelValues.of(y, raw.labels))
+        self._take(run, raw.ids, LabelValues.of(y, built.class_names))
         return self
 
     def predict(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:
@@ -147,16 +156,19 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Accepted:
         """Which labels may be accepted at an error of at most ``max_error``, with certainty 1 - ``delta``."""
         _, assessment, rows = self._answers(graph, X, max_error=max_error, delta=delta)
-        if assessment.decision is None:
+        if assessment.decision is None and len(assessment.others):
             raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
-        return Accepted(assessment.accepted[rows].numpy(), assessment.decision.message())
+        nothing = "every node was trained on: there is nothing to accept"
+        message = nothing if assessment.decision is None else assessment.decision.message()
+        return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:
         """Which neighbours speak for and against the label of a node of the training, given by its name."""
         names = self._run.prepared.node_names
         if str(node) not in names:
             raise unknown_name("node", str(node), names)
-        return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
+        with computing_with(_plain(self.threads)):
+            return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """Accuracy over the nodes whose label ``y`` is known and was not trained on; ``y`` by default the graph's."""
@@ -164,7 +176,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         trained = {self._run.prepared.node_names[place] for place in self._run.prepared.train.tolist()}
         asked = [row for row, text in enumerate(told) if text is not None and names[row] not in trained]
         if not asked:
-            raise DataError("nothing to score: no node has a label that was not trained on")
+            raise DataError(
+                "nothing to score: no node has a label that was not trained on; hold some out with test=0.2, or pass y"
+            )
         texts = dict(zip(self.classes_.tolist(), self._run.graph.class_names, strict=True))
         predicted = [texts[value] for value in self.predict(graph, X).tolist()]
         return float(np.mean([predicted[row] == told[row] for row in asked]))
@@ -172,26 +186,37 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, directory: Path | str) -> None:
         """Write a run directory, which every command reads too; nothing in it is executed when it is loaded."""
         target = RunDirectory(Path(directory))
+        record = {"params": _plain(self.get_params()), "order": self._order.tolist(), **self._values.to_json()}
         with claimed(target.path, if_exists="refuse"):
-            keep_run(target, self._run)
-            record = {"params": _plain(self.get_params()), "order": self._order.tolist(), **self._values.to_json()}
-            write_atomic(target.estimator, to_json(record))
+            target.start(self._run.config)
+            write_sealed(target.estimator, record)
+            keep_run(target, self._run)  # metrics.json, which says that all is there, comes last
 
     @classmethod
     def load(cls, directory: Path | str) -> Self:
         """Read what :meth:`save` or ``confgcn train`` wrote; the rows of a run by the latter are in natural order."""
         target = RunDirectory(Path(directory))
         run = finished_run(target.path)
-        record = read_json(target.estimator) if target.estimator.is_file() else {}
-        known = {"preset": run.config["preset"], "method": run.config["method"], "random_state": run.config["seed"]}
+        if not target.estimator.is_file():
+            estimator = cls(**_params_of(run.config))
+            estimator._take(run, run.graph.node_names, LabelValues.of(None, run.graph.class_names))
+            return estimator
+        record = read_sealed(target.estimator)
         try:
-            estimator = cls(**{**known, **record.get("params", {})})
-            order = np.array(record.get("order", range(run.graph.num_nodes)), dtype=np.int64)
-            names = [run.graph.node_names[place] for place in order]
+            estimator = cls(**record["params"])
+            names = _reordered(run.graph.node_names, record["order"])
             estimator._take(run, names, LabelValues.from_json(record))
-        except (TypeError, ValueError, IndexError) as error:
-            raise CorruptFileError(f"{target.estimator}: describes no estimator ({error})") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(f"{target.estimator}: describes no estimator of this run ({error})") from None
         return estimator
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn may expect: a graph and no table of rows, with labels in it or beside it."""
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags
 
     def _take(self, run: FinishedRun, names: Sequence[str], values: LabelValues) -> None:
         """Be fitted."""
@@ -229,10 +254,11 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Prediction, Assessment, Tensor]:
         """What is predicted, what to make of it, and the rows that were asked for."""
         run = self._run
-        with computing_with(self.threads):
+        if graph is None and features is not None:
+            raise UsageError("X was passed without a graph: pass both, or none for the nodes of the training")
+        with computing_with(_plain(self.threads)):
             if graph is None:
-                saved = as_saved(run)
-                assessment = saved.assessed(run.graph, **asked)[2] if asked else run.assessment
+                assessment = as_saved(run).assessed(run.graph, **asked)[2] if asked else run.assessment
                 return run.prediction, assessment, self._order
             found = predict_new_nodes(
                 as_saved(run), run.graph, raw_graph(graph, features), update_existing=update_existing, **asked
@@ -240,6 +266,29 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found.prediction, found.assessment, found.extension.listed
 
 
-def _plain(params: dict[str, Any]) -> dict[str, Any]:
-    """As JSON has them."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
+def _plain(value: Any) -> Any:
+    """As JSON has it: no tuples, no numbers of numpy."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _params_of(config: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that ask for a run which a command made, its graph being given."""
+    usual = resolve(config["method"], config["preset"], "", {}).as_dict()
+    settings = {
+        name: value
+        for section in SECTIONS
+        for name, value in config[section].items()
+        if value != usual[section].get(name)
+    }
+    known = {"preset": config["preset"], "method": config["method"], "random_state": config["seed"]}
+    return {**known, "settings": settings or None}
+
+
+def _reordered(names: Sequence[str], order: Sequence[int]) -> list[str]:
+    if sorted(order) != list(range(len(names))):
+        raise ValueError(f"the order of the rows is none of {len(names)} nodes")
+    return [names[place] for place in order]

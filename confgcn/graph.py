@@ -271,6 +271,8 @@ def _used_features(features: Tensor | SparseMatrix) -> Tensor:
 
 
 def _label_notices(graph: Graph) -> list[str]:
+    if len(graph.train) == graph.num_nodes:
+        return ["every node is trained on: nothing is left to predict"]
     present = set(graph.labels[graph.train].tolist())
     asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist()) - {-1}
     missing = [graph.class_names[c] for c in sorted(asked - present)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -55,6 +55,11 @@ class Prediction:
             raise ValueError("the prediction was made for other nodes than those asked of it")
         return self.logits
 
+    def detached(self) -> Prediction:
+        """The same without gradients; what a method hands out may be its parameters themselves."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: value.detach() for name, value in given.items() if value is not None})
+
     @property
     def probabilities(self) -> Tensor:
         """softmax of the logits, (N, C)."""
@@ -100,7 +105,7 @@ class AbstractMethod(nn.Module, ABC):
     def predict(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         """Predict without dropout; a node of which nothing can be said gets the prior (``confgcn.prior``)."""
         self.eval()
-        prediction: Prediction = self(graph, nodes)
+        prediction: Prediction = self(graph, nodes).detached()
         return replace(prediction, logits=prior_where_silent(graph, prediction.logits, prediction.nodes))
 
     def with_uniform_influence(self) -> AbstractMethod | None:

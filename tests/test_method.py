@@ -67,6 +67,13 @@ def test_logits_have_the_right_shape_and_probabilities_sum_to_one(variant: tuple
         assert quantity is None or (quantity.shape == (6, 3) and torch.isfinite(quantity).all())
 
 
+def test_a_prediction_needs_no_gradient(variant: tuple[str, str], six_nodes: Graph) -> None:
+    prediction = build(variant, six_nodes).predict(six_nodes.training_view())
+    given = [value for value in vars(prediction).values() if value is not None]
+    assert given
+    assert not any(value.requires_grad for value in given)
+
+
 def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], small_graph: Graph) -> None:
     first, second, other = (fitted(variant, small_graph, seed=seed).predict().logits for seed in (3, 3, 4))
     assert torch.equal(first, second)

@@ -30,7 +30,7 @@ class Assessment:
             for were flattened besides.
         probabilities: calibrated, (N, C).
         sets: (N, C), the labels of each node's prediction set; None where there were no held-out labels.
-        decision: which predictions of nodes that were not trained on may be accepted; None likewise.
+        decision: which predictions of nodes that were not trained on may be accepted; None likewise, or without such.
         novelty: (N,), from 0 to 1.
         labels, edges: doubtful ones, most doubtful first.
         others: the nodes that were not trained on.
@@ -107,6 +107,7 @@ def assess(
         seen = scale.probabilities(judged.logits)
         fitted = PredictionSets.fit(graph, seen, nodes, coverage=coverage, groups=degree_groups(graph, nodes))
         sets = fitted.sets(graph, probabilities)
+    if len(nodes) and len(others):
         confidence, predicted = seen[nodes].max(-1)
         correct = predicted == graph.labels[nodes]
         decision = decide(confidence, correct, probabilities[others].max(-1).values, max_error=max_error, delta=delta)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.data.label_texts import is_missing
+from confgcn.data.label_texts import UNKNOWN, is_missing
 from confgcn.exceptions import CorruptFileError
 
 Kind = Literal["text", "whole", "truth"]
@@ -22,17 +22,19 @@ class LabelValues:
     kind: Kind = "text"
 
     @classmethod
-    def of(cls, given: Any, texts: Sequence[str | None] | None) -> LabelValues:
-        """The kind of labels that were ``given``; of those that came with a graph, whole numbers if all look so."""
-        values = [
-            value for value in np.asarray(given, dtype=object).reshape(-1) if not is_missing(value) and value != ""
-        ]
-        if given is None or isinstance(given, dict) or not values:
-            known = [text for text in texts or () if text is not None]
-            return cls("whole" if known and all(text.isdecimal() for text in known) else "text")
-        if any(isinstance(value, str) for value in values):
-            return cls("text")
-        return cls("truth" if all(isinstance(value, bool | np.bool_) for value in values) else "whole")
+    def of(cls, given: Any, names: Sequence[str]) -> LabelValues:
+        """The kind of labels that were ``given``, by node or in order, and became the classes ``names``.
+
+        Where they came with a graph, nothing else is known of them: whole numbers if all look so.
+        """
+        values = [] if given is None or isinstance(given, str) else _known_values(given)
+        if not values:
+            return cls("whole" if all(_is_whole(name) for name in names) else "text")
+        are_truths = [isinstance(value, bool | np.bool_) for value in values]
+        if all(are_truths):
+            return cls("truth")
+        are_texts = [isinstance(value, str) for value in values]
+        return cls("text" if any(are_truths) or any(are_texts) else "whole")
 
     def array(self, names: Sequence[str]) -> npt.NDArray[Any]:
         """These labels as they were given, one each."""
@@ -45,9 +47,23 @@ class LabelValues:
         return {"labels": self.kind}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> LabelValues:
-        """From the values of :meth:`to_json`; texts where there are none."""
-        kind = record.get("labels", "text")
+    def from_json(cls, record: Mapping[str, Any]) -> LabelValues:
+        """From the values of :meth:`to_json`."""
+        kind = record.get("labels")
         if kind not in get_args(Kind):
             raise CorruptFileError(f"labels = {kind!r}: expected {', '.join(get_args(Kind))}")
         return cls(kind)
+
+
+def _known_values(given: Any) -> list[Any]:
+    listed = list(given.values()) if isinstance(given, Mapping) else np.asarray(given, dtype=object).reshape(-1)
+    return [value for value in listed if not is_missing(value) and value != "" and not _is_unknown(value)]
+
+
+def _is_unknown(value: Any) -> bool:
+    return not isinstance(value, str) and bool(value == UNKNOWN)
+
+
+def _is_whole(name: str) -> bool:
+    """Is it a number, written as numbers are? 07 is none, for nothing would tell it from 7."""
+    return name.isdecimal() and name.isascii() and str(int(name)) == name

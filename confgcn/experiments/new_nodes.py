@@ -62,7 +62,7 @@ def _with_rows(prediction: Prediction, rows: Prediction, places: Tensor) -> Pred
     for name in ("logits", "mu", "precision", "evidence"):
         here, there = getattr(prediction, name), getattr(rows, name)
         if here is not None and there is not None:
-            changed[name] = here.detach().index_copy(0, places, there.detach())
+            changed[name] = here.index_copy(0, places, there)
     return replace(prediction, **changed)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+import torch
 
-from confgcn.data.splits import planetoid_split, random_split
+from confgcn.data.splits import hold_out, planetoid_split, random_split
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 
@@ -73,3 +75,16 @@ def test_l13_a_class_with_too_few_members_is_named() -> None:
 
 def test_a_part_may_be_empty() -> None:
     assert len(random_split(THIRTY, seed=0, train=3, validation=0, test=3).validation) == 0
+
+
+def test_holding_out_takes_its_share_of_every_class_and_leaves_each_one(small_graph: Graph) -> None:
+    whole = replace(small_graph, train=torch.arange(120), validation=torch.arange(0), test=torch.arange(0))
+    graph = hold_out(whole, seed=3, validation=0.2, test=0.3)
+    assert (len(graph.train), len(graph.validation), len(graph.test)) == (60, 24, 36)
+    assert torch.bincount(graph.labels[graph.test]).tolist() == [9, 9, 9, 9]
+    assert torch.equal(torch.cat([graph.train, graph.validation, graph.test]).sort().values, torch.arange(120))
+    again, other = (hold_out(whole, seed=seed, validation=0.2, test=0.3) for seed in (3, 4))
+    assert torch.equal(graph.test, again.test)
+    assert not torch.equal(graph.test, other.test)
+    few = replace(whole, train=torch.arange(4))
+    assert len(hold_out(few, seed=0, validation=0.5, test=0.49).train) >= len(few.labels[:4].unique())

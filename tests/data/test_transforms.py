@@ -1,4 +1,4 @@
-"""Row scaling: the same for dense and sparse features, and safe for every finite row."""
+"""Scaling of rows and columns: the same for dense and sparse features, and safe for every finite row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.transforms import scale_features
+from confgcn.data.transforms import scale_features, suited_scaling
 from confgcn.graph import Graph
 from confgcn.ops import matmul
 from confgcn.sparse import SparseMatrix
@@ -72,3 +72,37 @@ def test_the_graph_given_keeps_its_features() -> None:
     assert scale_features(graph, "rows").fingerprint != before
     assert isinstance(graph.features, SparseMatrix)
     assert graph.features.values.tolist() == [1, 3, -1, 1, -4]
+
+
+def test_columns_have_mean_zero_and_deviation_one() -> None:
+    values = np.array([[1.0, 100.0, 5.0], [2.0, 300.0, 5.0], [3.0, 200.0, 5.0]])
+    scaled = scale_features(graph_with(values), "columns").features.numpy()
+    np.testing.assert_allclose(scaled.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(scaled.std(0), [1, 1, 0], atol=1e-6)
+
+
+def test_sparse_columns_are_divided_and_keep_their_zeros() -> None:
+    values = np.array([[0.0, 3.0], [4.0, 0.0], [0.0, 0.0]])
+    dense, sparse = graph_with(values), graph_with(sp.csr_matrix(values))
+    scaled = scale_features(sparse, "columns").features.to_scipy().toarray()
+    np.testing.assert_allclose(scaled, values / values.std(0), rtol=1e-6)
+    centred = scale_features(dense, "columns").features.numpy()
+    np.testing.assert_allclose(centred - centred[2], scaled, rtol=1e-5)
+
+
+def test_columns_go_by_the_graph_they_were_fitted_on() -> None:
+    fitted, other = graph_with(np.array([[0.0], [2.0]])), graph_with(np.array([[3.0], [5.0]]))
+    assert scale_features(other, "columns", fitted_on=fitted).features.tolist() == [[2.0], [4.0]]
+
+
+def test_words_are_scaled_by_rows_and_what_has_a_unit_by_columns() -> None:
+    words = np.array([[0.0, 3.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
+    assert suited_scaling(graph_with(words).features) == "rows"
+    assert suited_scaling(graph_with(sp.csr_matrix(words)).features) == "rows"
+    ages = np.column_stack([words, [31.0, 42.0, 0.0]])
+    assert suited_scaling(graph_with(ages).features) == "columns"
+    assert suited_scaling(graph_with(sp.csr_matrix(ages)).features) == "columns"
+    assert suited_scaling(graph_with(words - 0.5).features) == "columns"
+    assert suited_scaling(graph_with(np.ones((3, 2)) / 2).features) == "rows"
+    auto, plain = (scale_features(graph_with(ages), how).features for how in ("auto", "columns"))
+    assert auto.tolist() == plain.tolist()

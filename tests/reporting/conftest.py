@@ -1,0 +1,121 @@
+"""Numbers of a made-up run, as the page of a run takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+PageNumbers = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def page_numbers() -> PageNumbers:
+    """Names of nodes and classes, and undirected edges, with drawn quantities around them."""
+    return made_up
+
+
+def made_up(
+    names: Sequence[str], classes: Sequence[str], edges: Sequence[tuple[int, int]], *, graph: str = "made up"
+) -> dict[str, Any]:
+    random, size, width = np.random.default_rng(0), len(names), len(classes)
+    probability = random.dirichlet(np.full(width, 0.4), size)
+    confidence = probability.max(1)
+    order = np.argsort(confidence, kind="stable").tolist()
+    both = np.array([*edges, *((v, u) for u, v in edges)], dtype=np.int64).reshape(-1, 2)
+    influence = random.random(len(both))
+    both_order = np.lexsort((-influence, both[:, 0]))
+    both, influence = both[both_order], influence[both_order]
+    degree = np.bincount(both[:, 0], minlength=size)
+    bins = [{"count": 5, "confidence": 0.4, "accuracy": 0.5, "low": 0.2, "high": 0.8}]
+    bins += [{"count": 9, "confidence": 0.9, "accuracy": 0.6, "low": 0.7, "high": 1.0}]
+    curve = {"reliability": bins, "risk_coverage": {"coverage": [0.5, 1.0], "risk": [0.1, 0.25]}}
+    parts = [
+        {"name": f"{kind}_q{k}", "count": 3, "accuracy": 0.7, "confidence": 0.6 + k / 20}
+        for kind in ("degree", "entropy")
+        for k in (1, 2, 4)
+    ]
+    card = {"accuracy": 0.75, "nll": 0.6, "brier": 0.3, "ece": 0.05, "ece_floor": 0.02, "auroc_correct": 0.8}
+    label = probability.argmax(1).tolist()
+    doubtful = {"node": names[0], "place": 0}
+    return {
+        "about": {
+            "graph": graph,
+            "method": "confgcn",
+            "preset": "default",
+            "seed": 3,
+            "date": "2026-01-02",
+            "version": "1.2.3",
+            "labelled": size - 1,
+            "given": 1,
+            "cross_fitted": False,
+            "calibration": "degree",
+            "decision": "accept 3 of 5 nodes (60 %), error at most 5 % with 90 % certainty",
+        },
+        "classes": list(classes),
+        "data": {
+            "nodes": size,
+            "edges": len(edges),
+            "features": 7,
+            "isolated_nodes": int((degree == 0).sum()),
+            "components": 2,
+            "components_without_label": 1,
+            "nodes_without_label": 4,
+            "label_rate": 1 / size,
+            "split": {"train": 1, "validation": 2, "test": 14},
+            "homophily": 0.5,
+            "degree": {"median": 2.0, "highest": 3.0},
+            "notices": [f"1 notice about {names[0]}"],
+            "given": [1] * width,
+            "predicted": np.bincount(label, minlength=width).tolist(),
+        },
+        "quality": {
+            "measured_on": "test nodes",
+            "is_selection": False,
+            "count": 14,
+            "scores": card,
+            "raw": card,
+            "curves": {"raw": curve, "calibrated": curve, "slices": parts},
+            "confusion": (np.arange(width * width).reshape(width, width) % 7).tolist(),
+        },
+        "training": {
+            "history": [
+                {"epoch": e, "loss": 3.0 / e, "loss_cross": 2.0 / e, "loss_reg": 1.0 / e, "validation_accuracy": 0.5}
+                for e in range(1, 41)
+            ],
+            "selected": 30,
+        },
+        "nodes": {
+            "names": list(names),
+            "label": label,
+            "known": [-1, *label[1:]],
+            "split": [1] + [3] * (size - 1),
+            "degree": degree.tolist(),
+            "probability": probability.tolist(),
+            "mu": (probability * 2 - 0.1).tolist(),
+            "precision": random.gamma(2.0, 3.0, (size, width)).tolist(),
+            "own": random.random(size).tolist(),
+            "evidence": random.random(size).tolist(),
+            "novelty": random.random(size).tolist(),
+            "accepted": [0] + [2] * (size - 1),
+            "sets": [[c] for c in label],
+            "heard_most": [names[-1]] * size,
+            "rank": list(range(size)),
+        },
+        "neighbours": {
+            "start": [0, *np.cumsum(degree).tolist()],
+            "node": both[:, 1].tolist(),
+            "influence": influence.tolist(),
+        },
+        "tables": {
+            "surest": order[::-1][:20],
+            "least_sure": order[:20],
+            "num_doubtful": 1,
+            "labels": [{**doubtful, "label": classes[0], "proposed": classes[-1], "score": "-0.5"}],
+            "edges": [
+                {**doubtful, "neighbour": names[-1], "other": size - 1, "disagreement": "0.9", "influence": "0.1"}
+            ],
+        },
+    }

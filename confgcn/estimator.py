@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +21,7 @@ from confgcn.confidence.reasons import Explanation, explain
 from confgcn.data.converters import raw_graph
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
+from confgcn.data.raw import RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, UsageError, unknown_name
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.graph_source import GivenGraph, Shares
@@ -27,6 +29,8 @@ from confgcn.experiments.new_nodes import predict_new_nodes
 from confgcn.experiments.presets import SECTIONS, resolve
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
+from confgcn.graph import Graph
+from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.method import Prediction
 from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory, claimed
@@ -98,19 +102,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if getattr(y, "ndim", 1) == 2:
             warnings.warn("y is a column, (N, 1): expected labels of shape (N,)", DataConversionWarning, stacklevel=2)
         raw = raw_graph(graph, X, y)
-        if raw.labels is None:
-            raise DataError(
-                "ConfGCNClassifier requires y to be passed, but the target y is None, and the graph holds no labels"
-            )
-        built = raw.build((self.add_features,) if isinstance(self.add_features, str) else tuple(self.add_features))
-        request = RunRequest(
-            GivenGraph(built, Shares(self.validation, self.test)),
-            method=self.method,
-            preset=self.preset,
-            seed=_plain(self.random_state),
-            threads=_plain(self.threads),
-            overrides=_plain(self.settings or {}),
-        )
+        built = self._built(raw)
+        request = self._request(built)
         tell = notify or (lambda _: None)
         for notice in built.notices():
             tell(notice)
@@ -186,7 +179,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, directory: Path | str) -> None:
         """Write a run directory, which every command reads too; nothing in it is executed when it is loaded."""
         target = RunDirectory(Path(directory))
-        record = {"params": _plain(self.get_params()), "order": self._order.tolist(), **self._values.to_json()}
+        params = {**self.get_params(), "add_features": self._structural}
+        record = {"params": _plain(params), "order": self._order.tolist(), **self._values.to_json()}
         with claimed(target.path, if_exists="refuse"):
             target.start(self._run.config)
             write_sealed(target.estimator, record)
@@ -203,7 +197,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return estimator
         record = read_sealed(target.estimator)
         try:
-            estimator = cls(**record["params"])
+            estimator = cls(**{**record["params"], "add_features": tuple(record["params"]["add_features"])})
             names = _reordered(run.graph.node_names, record["order"])
             estimator._take(run, names, LabelValues.from_json(record))
         except (KeyError, TypeError, ValueError) as error:
@@ -218,6 +212,33 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = False
         return tags
 
+    def _built(self, raw: RawGraph) -> Graph:
+        """The graph to train on, with the features that were asked for."""
+        if raw.features is None and not self._structural:
+            raise DataError(
+                "there are no features: pass X, one row per node, or have some made from the graph, such as "
+                'add_features=["degree", "positional"]'
+            )
+        if raw.labels is None:
+            raise DataError(
+                "ConfGCNClassifier requires y to be passed, but the target y is None, and the graph holds no labels"
+            )
+        return raw.build(self._structural)
+
+    def _request(self, graph: Graph) -> RunRequest:
+        settings = {} if self.settings is None else self.settings
+        if not isinstance(settings, Mapping):
+            raise UsageError(f'settings = {settings!r}: expected a mapping, such as {{"epochs": 200}}')
+        request = RunRequest(
+            GivenGraph(graph, Shares(self.validation, self.test)),
+            method=self.method,
+            preset=self.preset,
+            seed=_plain(self.random_state),
+            threads=_plain(self.threads),
+            overrides=_plain(settings),
+        )
+        return replace(request, split_seed=request.seed % (MAX_SPLIT_SEED + 1))  # random_state seeds the split too
+
     def _take(self, run: FinishedRun, names: Sequence[str], values: LabelValues) -> None:
         """Be fitted."""
         self.run_ = run
@@ -231,6 +252,10 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "run_"):
             raise NotFittedError("this ConfGCNClassifier is not fitted yet: call fit or load first")
         return self.run_
+
+    @property
+    def _structural(self) -> tuple[str, ...]:
+        return (self.add_features,) if isinstance(self.add_features, str) else tuple(self.add_features)
 
     @property
     def _order(self) -> Tensor:

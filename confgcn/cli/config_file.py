@@ -37,7 +37,10 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
-        "--config", callback=_load, is_eager=True, help="TOML file of options, and of [settings]; options here win."
+        "--config",
+        callback=_load,
+        is_eager=True,
+        help="TOML file of options and a table of settings; what is said here wins.",
     ),
 ]
 

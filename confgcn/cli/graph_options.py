@@ -83,9 +83,12 @@ def graph_options(
     shares = Shares(validation, test)
     structural = _separated(add_features)
     check_structural(structural)
-    columns = {"source": source, "target": target, "node_id": id_column, "label": label, "split": split}
     options = TableOptions(
-        **columns,
+        source=source,
+        target=target,
+        node_id=id_column,
+        label=label,
+        split=split,
         ignore=tuple(ignore or ()),
         categorical=tuple(categorical or ()),
         impute=impute,
@@ -102,14 +105,16 @@ def graph_options(
 def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of ``graph_options``; it receives what they describe as its first argument, ``source``."""
     asked = inspect.signature(graph_options).parameters
-    hints = _hints(graph_options)
+    hints = {
+        **_hints(command),
+        **_hints(graph_options),
+    }  # --source is an option, the command's source what comes of all
 
     @functools.wraps(command)
     def with_source(**given: Any) -> None:
         described = {name: given.pop(name) for name in asked}
         command(graph_options(**described), **given)
 
-    hints |= _hints(command)
     own = list(inspect.signature(command).parameters.values())[1:]
     merged = [
         parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)

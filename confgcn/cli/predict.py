@@ -24,7 +24,12 @@ def predict(
     update_existing: Annotated[
         bool, typer.Option("--update-existing", help="Predict the nodes of the training anew, too.")
     ] = False,
-    ignore: Annotated[list[str] | None, typer.Option(help="Leave this column of the tables out.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Another column of labels than at training; known ones are compared.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Leave these columns out, instead of those at training.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Table to write, .csv or .parquet; by default new_nodes.csv in the run.")
     ] = None,
@@ -34,22 +39,30 @@ def predict(
 ) -> None:
     """Predict new nodes with the weights of a run; without any, write the predictions of its own nodes again.
 
+    Columns are those of the training unless told otherwise.
+
     For example: confgcn predict runs/mine --edges new_links.csv --nodes new_people.csv
     """
     if nodes is not None and edges is None:
-        raise UsageError("--nodes needs --edges, the table of their edges; one without rows needs --allow-edgeless")
+        raise UsageError("--nodes needs --edges, the table of their edges; one with a header alone will do")
 
-    from confgcn.data.tables import TableOptions
     from confgcn.experiments.graph_source import GraphFiles
     from confgcn.experiments.prediction_files import write_new_predictions
     from confgcn.training.run_directory import RunDirectory
 
     files = None
     if edges is not None or graph is not None:
-        files = GraphFiles(graph, edges, nodes, features, TableOptions(ignore=tuple(ignore or ())))
+        files = GraphFiles(graph, edges, nodes, features)
+    columns = {"label": label, "ignore": tuple(ignore) if ignore else None}
     target = out or RunDirectory(run).new_nodes
     summary = write_new_predictions(
-        run, target, files, update_existing=update_existing, overwrite=overwrite, data_dir=data_dir
+        run,
+        target,
+        files,
+        columns={name: value for name, value in columns.items() if value is not None},
+        update_existing=update_existing,
+        overwrite=overwrite,
+        data_dir=data_dir,
     )
     for text in summary.notices:
         notice(text)

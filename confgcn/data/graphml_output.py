@@ -1,4 +1,8 @@
-"""A graph as GraphML: ids, labels, split and features as values of nodes; zeros are the default of a feature."""
+"""A graph as GraphML: ids, labels, split and features as values of nodes.
+
+Where features are sparse, zero is the default of a feature and left out; not every program looks at defaults, so that
+dense features are written in full.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
 import scipy.sparse as sp
 
 from confgcn.data.graphml import ID_COLUMN
@@ -33,9 +36,9 @@ def _head(columns: NodeColumns) -> Iterator[str]:
     yield f'<graphml xmlns="{NAMESPACE}">'
     for name in columns.texts:
         yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="string"/>'
+    default = "<default>0</default>" if sp.issparse(columns.features) else ""
     for place, name in enumerate(columns.feature_names):
-        attributes = f'id="d{place}" for="node" attr.name={quoteattr(name)} attr.type="double"'
-        yield f"<key {attributes}><default>0</default></key>"
+        yield f'<key id="d{place}" for="node" attr.name={quoteattr(name)} attr.type="double">{default}</key>'
     yield '<graph edgedefault="undirected">'
 
 
@@ -50,11 +53,7 @@ def _nodes(columns: NodeColumns) -> Iterator[str]:
 
 
 def _feature_values(row: Any) -> list[tuple[str, str]]:
-    if sp.issparse(row):
-        places, values = row.indices, row.data
-    else:
-        places = np.flatnonzero((row[0] != 0) | np.signbit(row[0]))
-        values = row[0][places]
+    places, values = (row.indices, row.data) if sp.issparse(row) else (range(row.shape[1]), row[0])
     return [(f"d{place}", text) for place, text in zip(places, column_texts(values), strict=True)]
 
 

@@ -14,6 +14,8 @@ from confgcn.exceptions import CorruptFileError
 
 Kind = Literal["text", "whole", "truth"]
 
+MOST_DIGITS = 18  # that every number of 64 bits can have
+
 
 @dataclass(frozen=True)
 class LabelValues:
@@ -49,7 +51,7 @@ class LabelValues:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> LabelValues:
         """From the values of :meth:`to_json`."""
-        kind = record.get("labels")
+        kind: Any = record.get("labels")
         if kind not in get_args(Kind):
             raise CorruptFileError(f"labels = {kind!r}: expected {', '.join(get_args(Kind))}")
         return cls(kind)
@@ -66,4 +68,4 @@ def _is_unknown(value: Any) -> bool:
 
 def _is_whole(name: str) -> bool:
     """Is it a number, written as numbers are? 07 is none, for nothing would tell it from 7."""
-    return name.isdecimal() and name.isascii() and str(int(name)) == name
+    return name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS and str(int(name)) == name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -37,6 +37,7 @@ class TableOptions:
         categorical: columns of nodes whose values are names, also where they look like numbers.
         impute: fill gaps in numbers with the mean of their column.
         allow_edgeless: take a table of edges without rows.
+        remembered: which of these columns were named for an earlier table, so that they need not be in this one.
     """
 
     source: str | None = None
@@ -48,6 +49,7 @@ class TableOptions:
     categorical: tuple[str, ...] = ()
     impute: bool = False
     allow_edgeless: bool = False
+    remembered: tuple[str, ...] = ()
 
     def is_text(self, column: str) -> bool:
         """Is a column of nodes of this name no number, whatever its cells look like?"""
@@ -70,6 +72,7 @@ def graph_from_tables(
     ``like`` names the features of a trained graph, which these must be too. ``known`` are the ids of its nodes, which
     edges may name without a row in ``nodes``: they come after the others, without features and label.
     """
+    options = _without_missing(options, {*edges.columns, *(nodes.columns if nodes else ())})
     _check_named_columns(edges, nodes, options)
     ends = [edges.texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
     if not len(edges) and (nodes is None or not options.allow_edgeless):
@@ -172,6 +175,18 @@ def _joined(matrices: list[Any], *, axis: int) -> Any:
 
 def _skipped(table: Table) -> list[str]:
     return [f"{table.path}: {table.comments} lines that start with # skipped"] if table.comments else []
+
+
+def _without_missing(options: TableOptions, found: Collection[str]) -> TableOptions:
+    """The options without columns that are only remembered and not there."""
+    gone = {name for name in options.remembered if name not in found}
+    return replace(
+        options,
+        label=None if options.label in gone else options.label,
+        split=None if options.split in gone else options.split,
+        ignore=tuple(name for name in options.ignore if name not in gone),
+        categorical=tuple(name for name in options.categorical if name not in gone),
+    )
 
 
 def _check_named_columns(edges: Table, nodes: Table | None, options: TableOptions) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -135,7 +135,23 @@ class GraphFiles:
         given = {key: str(value) for key, value in paths.items() if value is not None}
         options = {key: value for key, value in asdict(self.options).items() if value != getattr(TableOptions(), key)}
         more = {"structural": self.structural, **asdict(self.shares), **options}
-        return {"source": {**given, **{key: listed(value) for key, value in more.items() if value}}}
+        return {
+            "source": {
+                **given,
+                **{key: list(value) if isinstance(value, tuple) else value for key, value in more.items() if value},
+            }
+        }
+
+
+def recorded_options(config: Mapping[str, Any], **changes: Any) -> TableOptions:
+    """How the tables of a run were read, from its config.json, but for these changes."""
+    known = {option.name for option in fields(TableOptions)}
+    recorded = {name: value for name, value in config.get("source", {}).items() if name in known}
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
+    options = TableOptions(**{**plain, **changes})
+    optional = ("label", "split", "ignore", "categorical")  # what new nodes may do without
+    names = [name for key in optional if key not in changes for name in _listed(getattr(options, key))]
+    return replace(options, remembered=tuple(names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +212,5 @@ def split_by_shares(graph: Graph, shares: Shares, seed: int) -> Graph:
     return hold_out(graph, seed=seed, validation=shares.validation, test=shares.test)
 
 
-def listed(value: Any) -> Any:
-    """A tuple as JSON has it."""
-    return list(value) if isinstance(value, tuple) else value
+def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if value is None else (value,) if isinstance(value, str) else value

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from confgcn.data.parquet import parquet_bytes
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.exceptions import UsageError
-from confgcn.experiments.graph_source import GraphFiles
+from confgcn.experiments.graph_source import GraphFiles, recorded_options
 from confgcn.experiments.new_nodes import predict_new_nodes
 from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
@@ -34,18 +34,29 @@ class PredictionSummary:
 
 
 def write_new_predictions(
-    path: Path, out: Path, files: GraphFiles | None, *, update_existing: bool, overwrite: bool, data_dir: Path | None
+    path: Path,
+    out: Path,
+    files: GraphFiles | None = None,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    update_existing: bool = False,
+    overwrite: bool = False,
+    data_dir: Path | None = None,
 ) -> PredictionSummary:
-    """Predict what ``files`` join to the graph of a run, or the graph alone, and write one row per node."""
+    """Predict what ``files`` join to the graph of a run, or the graph alone, and write one row per node.
+
+    ``columns`` replaces options of the tables that were given at training.
+    """
     _check_target(out, overwrite=overwrite)
     run = load_run(path)
     graph = graph_of(path, run, data_dir=data_dir)
     if files is None:
-        columns, summary = _own(run, graph)
+        table, summary = _own(run, graph)
     else:
-        columns, summary = _new(run, graph, files, update_existing=update_existing)
-    write_atomic(out, _content(columns, out.suffix))
-    return PredictionSummary(file=str(out), rows=len(columns["node"]), **summary)
+        options = recorded_options(run.config, allow_edgeless=True, **(columns or {}))
+        table, summary = _new(run, graph, replace(files, options=options), update_existing=update_existing)
+    write_atomic(out, _content(table, out.suffix))
+    return PredictionSummary(file=str(out), rows=len(table["node"]), **summary)
 
 
 def _own(run: SavedRun, graph: Graph) -> tuple[Columns, dict[str, Any]]:

@@ -34,6 +34,7 @@ from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.method import Prediction
 from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory, claimed
+from confgcn.training.seed import seeded
 from confgcn.training.threads import computing_with
 
 Array = npt.NDArray[Any]
@@ -100,7 +101,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``notify`` is told what a user should know.
         """
         if getattr(y, "ndim", 1) == 2:
-            warnings.warn("y is a column, (N, 1): expected labels of shape (N,)", DataConversionWarning, stacklevel=2)
+            message = "A column-vector y was given, (N, 1): labels of shape (N,) are expected"
+            warnings.warn(message, DataConversionWarning, stacklevel=2)
         raw = raw_graph(graph, X, y)
         built = self._built(raw)
         request = self._request(built)
@@ -164,13 +166,17 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
-        """Accuracy over the nodes whose label ``y`` is known and was not trained on; ``y`` by default the graph's."""
+        """Accuracy over the nodes whose label ``y`` is known and was not used; ``y`` by default the graph's.
+
+        Used are the labels that were trained on, and those that the weights were selected by.
+        """
+        own = self._run.prepared
+        used = {own.node_names[place] for place in (*own.train.tolist(), *own.validation.tolist())}
         names, told = self._told(graph, X, y)
-        trained = {self._run.prepared.node_names[place] for place in self._run.prepared.train.tolist()}
-        asked = [row for row, text in enumerate(told) if text is not None and names[row] not in trained]
+        asked = [row for row, text in enumerate(told) if text is not None and names[row] not in used]
         if not asked:
             raise DataError(
-                "nothing to score: no node has a label that was not trained on; hold some out with test=0.2, or pass y"
+                "nothing to score: no node has a label that was not used to train; hold some out with test=0.2, or pass y"
             )
         texts = dict(zip(self.classes_.tolist(), self._run.graph.class_names, strict=True))
         predicted = [texts[value] for value in self.predict(graph, X).tolist()]
@@ -285,9 +291,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if graph is None:
                 assessment = as_saved(run).assessed(run.graph, **asked)[2] if asked else run.assessment
                 return run.prediction, assessment, self._order
-            found = predict_new_nodes(
-                as_saved(run), run.graph, raw_graph(graph, features), update_existing=update_existing, **asked
-            )
+            addition = raw_graph(graph, features)
+            with seeded(run.config["seed"]):
+                found = predict_new_nodes(as_saved(run), run.graph, addition, update_existing=update_existing, **asked)
         return found.prediction, found.assessment, found.extension.listed
 
 

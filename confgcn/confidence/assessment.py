@@ -70,13 +70,14 @@ class Scaling:
         return be_cautious(log_probabilities, self.silent, self.caution).exp()
 
 
-def scaling(graph: Graph, prediction: Prediction, nodes: Tensor) -> Scaling:
-    """How to scale the logits, by the labels of these held-out nodes.
+def scaling(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Prediction | None = None) -> Scaling:
+    """How to scale the logits, by the labels of these held-out nodes, or by what ``held_out`` says of them.
 
     Components without a training label are a world of their own: there, caution is added.
     """
-    covariates, silent = covariates_of(graph, prediction), silent_nodes(graph)
-    calibration = fit_calibration(prediction.logits, graph.labels, nodes, covariates)
+    judged, silent = held_out or prediction, silent_nodes(graph)
+    calibration = fit_calibration(judged.logits, graph.labels, nodes, covariates_of(graph, judged))
+    covariates = covariates_of(graph, prediction)
     log_probabilities = calibration.apply(prediction.logits, covariates)
     return Scaling(calibration, fit_caution(log_probabilities, graph.labels, silent, nodes), covariates, silent)
 
@@ -99,12 +100,12 @@ def assess(
     the parts by hand.
     """
     judged = held_out or prediction
-    scale = scaling(graph, judged, nodes)
-    probabilities = replace(scale, covariates=covariates_of(graph, prediction)).probabilities(prediction.logits)
+    scale = scaling(graph, prediction, nodes, held_out=held_out)
+    probabilities = scale.probabilities(prediction.logits)
     others = torch.ones(graph.num_nodes, dtype=torch.bool).index_fill_(0, graph.train, False).nonzero().squeeze(1)
     sets = decision = None
     if len(nodes):
-        seen = scale.probabilities(judged.logits)
+        seen = replace(scale, covariates=covariates_of(graph, judged)).probabilities(judged.logits)
         fitted = PredictionSets.fit(graph, seen, nodes, coverage=coverage, groups=degree_groups(graph, nodes))
         sets = fitted.sets(graph, probabilities)
     if len(nodes) and len(others):

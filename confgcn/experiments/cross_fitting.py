@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from confgcn.confidence.calibration import stratified_folds
 from confgcn.exceptions import DataError
@@ -22,6 +23,7 @@ from confgcn.training.seed import seeded
 
 FOLDS = 5
 FEWEST_LABELS = 2 * FOLDS
+RECORDS = 50  # looks at the held-out labels during the longest training
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +32,21 @@ class CrossFit:
 
     Attributes:
         prediction: of all nodes; only the rows of training nodes mean anything, and each is from its own fold.
-        recipe: for the training on all labels: as long as the folds took, at their median.
+        recipe: for the training on all labels: as long as the held-out labels speak for.
     """
 
     prediction: Prediction
     recipe: Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What was said of held-out ``nodes`` (n,): ``logits`` and ``precision`` (n, C) or None; and their ``labels``."""
+
+    nodes: Tensor
+    logits: Tensor
+    precision: Tensor | None
+    labels: Tensor
 
 
 def is_needed(graph: Graph, settings: RunSettings) -> bool:
@@ -66,31 +78,77 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
     Classes are spread evenly over the folds. A class of a single label is missing from one training in its fold.
     """
     fold = stratified_folds(graph.train_labels, FOLDS, seed=seed)
-    parts, epochs = [], []
+    records = []
     for number in range(FOLDS):
-        held_out = graph.train[fold == number]
-        part = replace(graph, train=graph.train[fold != number], validation=held_out)
+        part = replace(graph, train=graph.train[fold != number], validation=graph.train[fold == number])
+        record = HeldOutRecord(settings.recipe.epochs)
         with seeded(seed):
+            watching = [*callbacks, record]
             title = f"fold {number + 1} of {FOLDS}"
-            loop = TrainingLoop(make_method(part, settings), part, settings.recipe, callbacks, title=title)
-            loop.fit()
-        parts.append((held_out, loop.predict()))
-        epochs.append(loop.best["epoch"] if loop.best else 1)
-    return CrossFit(_joined(parts), _without_validation(settings.recipe, round(statistics.median(epochs))))
+            TrainingLoop(make_method(part, settings), part, settings.recipe, watching, title=title).fit()
+        records.append(record)
+    epochs = latest_not_clearly_worse([record.losses for record in records])
+    parts = [record.at(epochs) for record in records]
+    return CrossFit(_joined(graph, parts), _without_validation(settings.recipe, epochs))
+
+
+class HeldOutRecord(Callback):
+    """What a training says of its validation nodes, every so many epochs."""
+
+    def __init__(self, epochs: int) -> None:
+        self.interval = max(1, epochs // RECORDS)
+        self.said: dict[int, Said] = {}
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        if len(loop.history) % self.interval == 0:
+            self._look(loop)
+
+    def on_end(self, loop: TrainingLoop) -> None:
+        if not self.said:  # nothing to train, or less than an interval
+            self._look(loop)
+
+    def _look(self, loop: TrainingLoop) -> None:
+        nodes, prediction = loop.graph.validation, loop.predict()
+        precision = None if prediction.precision is None else prediction.precision[nodes]
+        self.said[max(len(loop.history), 1)] = Said(nodes, prediction.logits[nodes], precision, loop.validation_labels)
+
+    @property
+    def losses(self) -> dict[int, Tensor]:
+        """The log loss of every held-out label, by epoch."""
+        return {epoch: cross_entropy(said.logits, said.labels, reduction="none") for epoch, said in self.said.items()}
+
+    def at(self, epochs: int) -> Said:
+        """What was said after so many epochs, or by the last look before."""
+        return self.said[max((epoch for epoch in self.said if epoch <= epochs), default=min(self.said))]
+
+
+def latest_not_clearly_worse(folds: Sequence[Mapping[int, Tensor]]) -> int:
+    """The last epoch at which the held-out labels of all folds are not clearly worse off than at their best.
+
+    Clearly: by more than one standard error of the mean difference over labels. Where few are held out hardly anything
+    is clear, and the training is a long one: a label that is held out is missed, and losses rise for that alone. A
+    fold that stopped early has its last losses from there on.
+    """
+    epochs = sorted({epoch for fold in folds for epoch in fold})
+    pooled = torch.stack([torch.cat([_last_until(fold, epoch) for fold in folds]) for epoch in epochs]).double()
+    excess = pooled - pooled[pooled.mean(1).argmin()]
+    error = excess.std(1) / math.sqrt(excess.shape[1])
+    return epochs[int((excess.mean(1) <= error).nonzero().max())]
+
+
+def _last_until(losses: Mapping[int, Tensor], epoch: int) -> Tensor:
+    return losses[max((known for known in losses if known <= epoch), default=min(losses))]
 
 
 def _without_validation(recipe: Recipe, epochs: int) -> Recipe:
     return recipe.model_copy(update={"epochs": epochs, "select": "last", "stop": "never"})
 
 
-def _joined(parts: list[tuple[Tensor, Prediction]]) -> Prediction:
-    """Of each node the rows of the training that held it out; of the others those of the first."""
-    _, first = parts[0]
-    logits = first.logits.clone()
-    precision = None if first.precision is None else first.precision.clone()
-    with torch.no_grad():
-        for nodes, prediction in parts:
-            logits[nodes] = prediction.logits[nodes]
-            if precision is not None and prediction.precision is not None:
-                precision[nodes] = prediction.precision[nodes]
-    return Prediction(logits, precision=precision)
+def _joined(graph: Graph, parts: Sequence[Said]) -> Prediction:
+    """Of each training node what was said by the training that held it out; zero for the others."""
+    rows = [torch.cat([getattr(said, name) for said in parts]) for name in ("nodes", "logits")]
+    logits = rows[1].new_zeros(graph.num_nodes, rows[1].shape[1]).index_copy(0, *rows)
+    precisions = [said.precision for said in parts if said.precision is not None]
+    if not precisions:
+        return Prediction(logits)
+    return Prediction(logits, precision=torch.ones_like(logits).index_copy(0, rows[0], torch.cat(precisions)))

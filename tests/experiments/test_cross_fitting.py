@@ -8,16 +8,24 @@ from pathlib import Path
 import pytest
 import torch
 
+from confgcn.confidence.calibration import stratified_folds
 from confgcn.data.datasets import load_graph
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError
-from confgcn.experiments.cross_fitting import FEWEST_LABELS, check_fittable, cross_fit, is_needed
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import RunRequest, train
+from confgcn.experiments.cross_fitting import (
+    FEWEST_LABELS,
+    check_fittable,
+    cross_fit,
+    is_needed,
+    latest_not_clearly_worse,
+)
+from confgcn.experiments.presets import make_method, resolve
+from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config, train
 from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
 
 SETTINGS = resolve("gcn", "default", "demo", {"epochs": 4})
 NOTHING = torch.empty(0, dtype=torch.long)
@@ -91,3 +99,36 @@ def test_a_run_without_validation_nodes_is_marked_and_calibrated(tmp_path: Path)
     rows = (tmp_path / "run" / "predictions.csv").read_text().splitlines()
     assert rows[0].startswith("node,label,probability,raw_probability,set,accepted")
     assert all(row.split(",")[4] for row in rows[1:])
+
+
+def test_training_is_as_long_as_is_not_clearly_worse() -> None:
+    def losses(*means: float, spread: float = 0.01) -> dict[int, torch.Tensor]:
+        each = torch.tensor([-spread, spread])
+        return {10 * (place + 1): mean + each * (place + 1) for place, mean in enumerate(means)}
+
+    rising = [losses(1.0, 0.5, 0.8), losses(1.0, 0.5, 0.8)]
+    assert latest_not_clearly_worse(rising) == 20
+    unclear = [losses(1.0, 0.5, 0.51, spread=1.0), losses(1.0, 0.5, 0.51, spread=1.0)]
+    assert latest_not_clearly_worse(unclear) == 30
+    stopped = [losses(1.0, 0.5), losses(1.0, 0.5, 0.2)]  # the first keeps its last losses
+    assert latest_not_clearly_worse(stopped) == 30
+    assert latest_not_clearly_worse([{1: torch.tensor([0.3, 0.4])}]) == 1
+
+
+def test_what_is_said_of_a_label_is_from_the_epoch_that_all_are_trained_for(unsplit: Graph) -> None:
+    found = cross_fit(unsplit, SETTINGS, seed=0)
+    fold = stratified_folds(unsplit.train_labels, 5, seed=0)
+    part = replace(unsplit, train=unsplit.train[fold != 0], validation=unsplit.train[fold == 0])
+    recipe = SETTINGS.recipe.model_copy(update={"epochs": found.recipe.epochs, "select": "last", "stop": "never"})
+    with seeded(0):
+        loop = TrainingLoop(make_method(part, SETTINGS), part, recipe)
+        loop.fit()
+    held_out = part.validation
+    torch.testing.assert_close(found.prediction.logits[held_out], loop.predict().logits[held_out])
+
+
+def test_two_labels_a_class_are_trained_on_long_enough_to_be_of_use() -> None:
+    graph = replace(block_model(200, num_classes=5, seed=1, per_class=2, feature_noise=0.5), validation=NOTHING)
+    request = RunRequest(graph, overrides={"epochs": 100})
+    run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
+    assert run.metrics["test_accuracy"] > 0.6

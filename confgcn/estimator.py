@@ -101,7 +101,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``notify`` is told what a user should know.
         """
         if getattr(y, "ndim", 1) == 2:
-            message = "A column-vector y was given, (N, 1): labels of shape (N,) are expected"
+            message = "A column-vector y was passed when a 1d array was expected: it is read as (N,)"
             warnings.warn(message, DataConversionWarning, stacklevel=2)
         raw = raw_graph(graph, X, y)
         built = self._built(raw)
@@ -176,7 +176,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         asked = [row for row, text in enumerate(told) if text is not None and names[row] not in used]
         if not asked:
             raise DataError(
-                "nothing to score: no node has a label that was not used to train; hold some out with test=0.2, or pass y"
+                "nothing to score: no node has a label that was not used; hold some out with test=0.2, or pass y"
             )
         texts = dict(zip(self.classes_.tolist(), self._run.graph.class_names, strict=True))
         predicted = [texts[value] for value in self.predict(graph, X).tolist()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -41,16 +41,20 @@ def _read(arrow: Any, path: Path, file: Any, ignore: Sequence[str]) -> Table:
     return Table(path, columns, range(1, table.num_rows + 1), unit="row")
 
 
-def parquet_bytes(columns: dict[str, Sequence[str | None] | npt.NDArray[Any]]) -> bytes:
-    """A table as a Parquet file: texts, None for a blank, and numbers in their own type."""
+def parquet_bytes(columns: Mapping[str, Sequence[str | None] | Sequence[float | None] | npt.NDArray[Any]]) -> bytes:
+    """A table as a Parquet file: texts or floats, None for a blank, and arrays of numbers in their own type."""
     arrow, parquet = _pyarrow(Path("a Parquet file"))
     arrays = {
-        name: arrow.array(column) if isinstance(column, np.ndarray) else arrow.array(column, arrow.string())
+        name: arrow.array(column, None if isinstance(column, np.ndarray) else _kind(column, arrow))
         for name, column in columns.items()
     }
     stream = io.BytesIO()
     parquet.write_table(arrow.table(arrays), stream)
     return stream.getvalue()
+
+
+def _kind(column: Sequence[Any], arrow: Any) -> Any:
+    return arrow.float64() if any(isinstance(value, float) for value in column) else arrow.string()
 
 
 def _pyarrow(path: Path) -> tuple[Any, Any]:

@@ -87,9 +87,19 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
             title = f"fold {number + 1} of {FOLDS}"
             TrainingLoop(make_method(part, settings), part, settings.recipe, watching, title=title).fit()
         records.append(record)
-    epochs = latest_not_clearly_worse([record.losses for record in records])
+    epochs = _length(graph, records)
     parts = [record.at(epochs) for record in records]
     return CrossFit(_joined(graph, parts), _without_validation(settings.recipe, epochs))
+
+
+def _length(graph: Graph, records: Sequence[HeldOutRecord]) -> int:
+    """How long to train on all labels; as long as any fold where labels are too few to be asked.
+
+    Of a class of two labels the one that is held out is missed so much that it speaks against any training.
+    """
+    if len(graph.train) < FOLDS * len(graph.train_labels.unique()):
+        return max(epoch for record in records for epoch in record.said)
+    return latest_not_clearly_worse([record.losses for record in records])
 
 
 class HeldOutRecord(Callback):
@@ -126,8 +136,7 @@ def latest_not_clearly_worse(folds: Sequence[Mapping[int, Tensor]]) -> int:
     """The last epoch at which the held-out labels of all folds are not clearly worse off than at their best.
 
     Clearly: by more than one standard error of the mean difference over labels. Where few are held out hardly anything
-    is clear, and the training is a long one: a label that is held out is missed, and losses rise for that alone. A
-    fold that stopped early has its last losses from there on.
+    is clear, and the training is a long one. A fold that stopped early has its last losses from there on.
     """
     epochs = sorted({epoch for fold in folds for epoch in fold})
     pooled = torch.stack([torch.cat([_last_until(fold, epoch) for fold in folds]) for epoch in epochs]).double()

@@ -26,6 +26,8 @@ def solve_new_rows(method: ConfGCN, graph: Graph, new: Tensor) -> None:
     Only what the new nodes depend on is computed. They start from the mean of their neighbours, weighed by the
     neighbours' confidence, and where no term of L reaches a node it stays there.
     """
+    if not len(new):
+        return
     start_from_neighbours(method.label_distribution, graph, new)
     reach = nodes_within(graph, new, method.reach)
     part = induced_subgraph(graph, reach)

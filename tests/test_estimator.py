@@ -431,7 +431,9 @@ def test_nothing_is_printed_and_notices_go_where_they_are_asked(
 
 def test_random_streams_and_threads_of_the_caller_stay(given: Given) -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].tobytes(), random.getstate(), torch.get_num_threads()
-    estimator = quick(threads=2, settings={"epochs": 2}).fit(given.adjacency, given.features, given.y)
+    estimator = quick(threads=2, settings={"epochs": 2, "select": "last", "stop": "never"}).fit(
+        given.adjacency, given.features, given.y
+    )
     estimator.predict(*given.grown([(90, 0)], given.features[:1]))
     assert torch.equal(torch.get_rng_state(), before[0])
     after = np.random.get_state()[1].tobytes(), random.getstate(), torch.get_num_threads()

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
-from sklearn.utils import Tags, estimator_checks
+from sklearn.utils import Tags, estimator_checks, get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -139,6 +139,13 @@ def cannot_pass(estimator: OnRows) -> dict[str, str]:
 @pytest.mark.parametrize("name", WITHOUT_ROWS)
 def test_the_estimator_itself_passes(name: str) -> None:
     getattr(estimator_checks, name)("ConfGCNClassifier", ConfGCNClassifier())
+
+
+def test_scikit_learn_is_told_that_a_graph_is_no_table_of_rows() -> None:
+    tags = get_tags(ConfGCNClassifier())
+    assert not tags.input_tags.two_d_array
+    assert not tags.target_tags.required
+    assert tags.estimator_type == "classifier"
 
 
 @parametrize_with_checks(

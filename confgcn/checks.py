@@ -198,7 +198,7 @@ def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float
         first = int(np.argmax(wrong))
         row, column = place(first)
         raise DataError(
-            f"features: row {row}, column {column} is {wide.flat[first]}, "
+            f"features: row {row}, column {column} is {str(wide.flat[first]).replace('nan', 'NaN')}, "
             f"which is not a finite float32 ({int(wrong.sum())} such values)"
         )
     return np.ascontiguousarray(wide, dtype=np.float32)

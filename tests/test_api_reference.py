@@ -87,10 +87,14 @@ def test_a_signature_spells_out_choices_and_functions(tool: ModuleType) -> None:
     def paint(node: int, *, colour: Colour = "red", tell: Tell | None = None) -> Sequence[str]:
         return ()
 
-    written = "paint(node: int, *, colour: Literal['red', 'blue'] = 'red', tell: Callable[[str], None] | None = None)"
-    parts = written.removeprefix("paint(").removesuffix(")").replace("'red', 'blue'", "'red'; 'blue'").split(", ")
-    lines = "".join(f"    {part.replace(';', ',')},\n" for part in parts)
-    assert tool.signature("paint", paint) == f"paint(\n{lines}) -> Sequence[str]"
+    assert tool.signature("paint", paint).splitlines() == [
+        "paint(",
+        "    node: int,",
+        "    *,",
+        "    colour: Literal['red', 'blue'] = 'red',",
+        "    tell: Callable[[str], None] | None = None,",
+        ") -> Sequence[str]",
+    ]
 
 
 def test_a_switch_takes_nothing_and_a_default_of_zero_is_shown(page: str) -> None:

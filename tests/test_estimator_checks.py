@@ -41,7 +41,6 @@ WITHOUT_ROWS = (
 # Checks that cannot pass, whatever is said beforehand of the rows, and why.
 CANNOT_PASS = {
     "check_classifiers_classes": "it takes -1 for a class; here -1 says that a node has no label",
-    "check_fit2d_1sample": "a single row has a single class, which is refused, but not in the words it looks for",
 }
 
 # Checks that ask for an error that we raise in words of our own; they pass where scikit-learn looks at the rows first.
@@ -49,8 +48,7 @@ OTHER_WORDS = {
     "check_complex_data": "complex numbers are refused, by naming the first label or the dtype",
     "check_dtype_object": "features of dtype object are refused, even where every object is a number",
     "check_estimators_empty_data_messages": "features without columns are refused, by naming both shapes",
-    "check_estimators_nan_inf": "NaN is refused, by naming row, column and value as numpy writes it: nan",
-    "check_classifiers_regression_target": "fractions are refused as labels, by naming the first node that has one",
+    "check_estimators_nan_inf": "NaN and infinity are refused, by naming row, column and value",
     "check_fit2d_predict1d": "features of one dimension are refused, by naming both shapes",
     "check_n_features_in_after_fitting": "another number of features is refused, by naming both numbers",
 }

@@ -76,10 +76,14 @@ def true_label_scores(graph: Graph, scores: Tensor, nodes: Tensor) -> Tensor:
 
 def conformal_quantile(scores: Tensor, coverage: float) -> float:
     """The ceil((n + 1) coverage)-th smallest of n scores; infinite where there are fewer than that."""
-    if not 0 < coverage < 1:
-        raise UsageError(f"coverage = {coverage}: expected a share between 0 and 1, such as 0.9")
+    _check_coverage(coverage)
     place = math.ceil((len(scores) + 1) * coverage - ROUNDING)
     return float(scores.kthvalue(place).values) if place <= len(scores) else math.inf
+
+
+def _check_coverage(coverage: float) -> None:
+    if not 0 < coverage < 1:
+        raise UsageError(f"coverage = {coverage}: expected a share between 0 and 1, such as 0.9")
 
 
 def group_quantiles(scores: Tensor, group: Tensor, count: int, coverage: float) -> Tensor:
@@ -92,6 +96,7 @@ def group_quantiles(scores: Tensor, group: Tensor, count: int, coverage: float) 
 
 def fewest_scores(coverage: float) -> int:
     """ceil(1 / (1 - coverage)): with fewer in a group its quantile would be the largest score or infinite."""
+    _check_coverage(coverage)
     return math.ceil(1 / (1 - coverage) - ROUNDING)
 
 

@@ -70,7 +70,9 @@ def is_missing(value: Any) -> bool:
 
 def _number_text(number: Any, node: int) -> str | None:
     if not isinstance(number, numbers.Integral) and not float(number).is_integer():
-        raise DataError(f"labels: node {node} has {number}, which is no class; expected whole numbers or texts")
+        raise DataError(
+            f"labels: node {node} has {number}, a continuous value and no class; expected whole numbers or texts"
+        )
     if number < UNKNOWN:
         raise DataError(f"labels: node {node} has {number}; classes are numbered from 0, and {UNKNOWN} is unknown")
     return None if number == UNKNOWN else str(int(number))

@@ -52,7 +52,7 @@ class RawGraph:
     def build(self, structural: Sequence[str] = ()) -> Graph:
         """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse.
 
-        ``structural`` features, which the graph gives by itself, come after those given.
+        ``structural`` features, which the graph gives by itself, are added to those given.
         """
         if not len(self.ids):
             raise DataError(f"{self.name}: the graph has no nodes")
@@ -139,8 +139,9 @@ def _with_structural(
 ) -> tuple[Any, tuple[str, ...]]:
     names = structural_names(adjacency, nodes, kinds)
     made = structural_features(adjacency, nodes, names)
-    given = feature_names or numbered_features(features.shape[1])
-    return sp.hstack([sp.csr_matrix(features), made]).tocsr(), (*given, *names)
+    every = (*(feature_names or numbered_features(features.shape[1])), *names)
+    order = natural_order(every)  # as a graph has it that was written and read again
+    return sp.hstack([sp.csr_matrix(features), made]).tocsr()[:, order], tuple(every[column] for column in order)
 
 
 def raw_from_graph(graph: Graph) -> RawGraph:

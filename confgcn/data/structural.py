@@ -17,7 +17,8 @@ from confgcn.sparse import SparseStructure
 
 Structural = Literal["degree", "positional", "identity"]
 
-DEGREE, POSITION, IDENTITY = "degree", "position:", "node:"  # names of columns; the last two are followed by a node's
+MADE = "graph:"  # how the names of such columns begin, so that none of a user's is taken for one
+DEGREE, POSITION, IDENTITY = f"{MADE}degree", f"{MADE}near ", f"{MADE}is "  # the last two are followed by a node's name
 LANDMARKS = 128
 STEPS = 10  # of the walk: as far as a label is useful on citation graphs
 
@@ -31,7 +32,7 @@ def check_structural(kinds: Sequence[str]) -> None:
 
 def is_structural(name: str) -> bool:
     """Is a column of that name made from the graph?"""
-    return name == DEGREE or name.startswith((POSITION, IDENTITY))
+    return name.startswith(MADE)
 
 
 def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Sequence[str]) -> list[str]:

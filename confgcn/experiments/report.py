@@ -49,7 +49,7 @@ def collect(run: SavedRun, judged: Judged, measured: Judged, directory: RunDirec
     return {
         "about": _about(run, judged.graph, metrics, directory),
         "classes": list(judged.graph.class_names),
-        "data": _data(judged),
+        "data": _data(judged, directory.environment),
         "quality": _quality(run, measured),
         "training": {"history": history, "selected": metrics.get("best_epoch")},
         **collect_nodes(judged, findings),
@@ -74,7 +74,7 @@ def _about(run: SavedRun, graph: Graph, metrics: dict[str, Any], directory: RunD
     }
 
 
-def _data(judged: Judged) -> dict[str, Any]:
+def _data(judged: Judged, environment: Path) -> dict[str, Any]:
     graph, found = judged.graph, describe(judged.graph)
     predicted = torch.bincount(judged.prediction.logits.argmax(-1), minlength=graph.num_classes)
     return {
@@ -87,7 +87,7 @@ def _data(judged: Judged) -> dict[str, Any]:
         "nodes_without_label": found.nodes_without_training_label_in_reach,
         "given": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
         "predicted": predicted.tolist(),
-        "notices": graph.notices(),
+        "notices": read_json(environment)["notices"] if environment.is_file() else graph.notices(),
     }
 
 

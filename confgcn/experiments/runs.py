@@ -195,6 +195,8 @@ def fit_in_memory(
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     check_fittable(prepared, settings)
+    with torch.device("meta"):
+        check_memory(make_method(prepared, settings))
     crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
     with seeded(seed):
         loop = _last_loop(prepared, settings, crossed, callbacks)

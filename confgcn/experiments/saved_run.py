@@ -24,7 +24,7 @@ from confgcn.experiments.outputs import (
     write_run,
 )
 from confgcn.experiments.presets import DataSettings
-from confgcn.graph import Graph
+from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
@@ -129,7 +129,10 @@ def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -
     """The graph a run was trained on, as it was loaded: the copy that the run keeps, or the one of its name."""
     directory = RunDirectory(Path(path))
     if directory.graph.is_file():
-        return replace(read_graph_npz(directory.graph).build(), name=run.config["dataset"])
+        graph = read_graph_npz(directory.graph).build()
+        unique = graph.edge_counts.unique  # the copy lists every edge once, whatever the files did
+        counts = EdgeCounts(listed=2 * unique, duplicates=0, loops=0, one_way=0, unique=unique)
+        return replace(graph, name=run.config["dataset"], edge_counts=counts)
     if run.config["dataset"] not in GRAPH_NAMES or "source" in run.config:
         raise ResourceError(f"{directory.graph.absolute()}: missing; it held the graph the run was trained on")
     return load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])

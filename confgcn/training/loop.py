@@ -184,7 +184,7 @@ def check_trainable(graph: Graph, recipe: Recipe) -> None:
         raise DataError(f"{graph.name}: no node has a training label")
     if len(classes) == 1:
         only = graph.class_names[int(classes[0])]
-        raise DataError(f"{graph.name}: all training labels are of class {only!r}; at least two classes are needed")
+        raise DataError(f"{graph.name}: all training labels are of one class, {only!r}; at least two are needed")
     if not len(graph.validation) and needs_validation(recipe.select, recipe.stop):
         raise DataError(
             f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "

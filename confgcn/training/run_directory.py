@@ -90,14 +90,8 @@ class RunDirectory:
 
     def _files(self) -> list[Path]:
         plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
-        plain += [
-            self.suspicious_labels,
-            self.suspicious_edges,
-            self.evaluation,
-            *self.pictures,
-            self.report,
-            self.graph,
-        ]
+        plain += [self.suspicious_labels, self.suspicious_edges, self.evaluation, *self.pictures]
+        plain += [self.graph, self.report, self.new_nodes, self.estimator]
         stems = [self.model, self.held_out, self.best_before_divergence]
         return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
 

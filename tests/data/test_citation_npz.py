@@ -83,7 +83,7 @@ def test_e22_an_adjacency_of_another_shape_is_refused_with_both_shapes(tmp_path:
         pytest.param({"labels": np.array([0, 1])}, r"labels: .*\(4,\), got \(2,\)", id="label missing"),
         pytest.param({"labels": np.array([0, 0.5, 1, 1])}, "labels: .*float64", id="L06 labels not whole"),
         pytest.param({"labels": np.array(["a", "b", "a", "b"])}, "labels: .*<U1", id="L07 labels are text"),
-        pytest.param({"attr_data": np.array([1, 2, np.nan, 3])}, "row 2, column 0 is nan", id="X01"),
+        pytest.param({"attr_data": np.array([1, 2, np.nan, 3])}, "row 2, column 0 is NaN", id="X01"),
     ],
 )
 def test_bad_arrays_are_named(tmp_path: Path, change: dict[str, Any], words: str) -> None:

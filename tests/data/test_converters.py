@@ -175,7 +175,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "overlapping masks": (pyg_with(val_mask=torch.from_numpy(MASKS["train"])), "train and validation share"),
     "empty mask": (pyg_with(test_mask=torch.zeros(NODES, dtype=torch.bool)), "test mask: selects no node"),
     "mask too short": (pyg_with(test_mask=torch.ones(3, dtype=torch.bool)), r"expected shape \(30,\), got \(3,\)"),
-    "a measured target": (pyg_with(y=HALVES), "node 0 has 0.5, which is no class"),
+    "a measured target": (pyg_with(y=HALVES), "node 0 has 0.5, a continuous value"),
     "several labels": (pyg_with(y=torch.ones(NODES, 3)), r"got shape \(30, 3\); several labels"),
     "no edges": (pyg_with(edge_index=None), "has no edge_index"),
     "edges in columns": (pyg_with(edge_index=torch.from_numpy(EDGES)), r"got \(60, 2\); transpose it"),

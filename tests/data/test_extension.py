@@ -75,5 +75,5 @@ def test_what_does_not_fit_is_named() -> None:
         extend_graph(old(), addition(features=None, feature_names=None))
     with pytest.raises(DataError, match="'w' of a new node is none of the classes u, v"):
         extend_graph(old(), addition(labels=[None, "w"]))
-    with pytest.raises(DataError, match="column 0 is nan"):
+    with pytest.raises(DataError, match="column 0 is NaN"):
         extend_graph(old(), addition(features=np.array([[0.0, 0.0], [np.nan, 0.0]])))

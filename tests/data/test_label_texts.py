@@ -53,7 +53,7 @@ def test_truth_values_are_classes() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0, 0.5], "node 1 has 0.5, which is no class"),
+        ([0, 0.5], "node 1 has 0.5, a continuous value"),
         ([0, float("inf")], "node 1 has inf"),
         ([0, -100], "node 1 has -100; classes are numbered from 0"),
         ([0, -2.0], "node 1 has -2.0"),

@@ -18,23 +18,23 @@ PATH = np.array([[0, 1], [1, 2]])
 
 def test_degree_is_its_logarithm() -> None:
     adjacency, _ = symmetric_adjacency(PATH, 4)
-    column = structural_features(adjacency, "abcd", ["degree"]).toarray()[:, 0]
+    column = structural_features(adjacency, "abcd", ["graph:degree"]).toarray()[:, 0]
     np.testing.assert_allclose(column, [math.log(2), math.log(3), math.log(2), 0.0], rtol=1e-6)
 
 
 def test_identity_is_one_column_a_node_and_empty_for_nodes_that_are_not_there() -> None:
     adjacency, _ = symmetric_adjacency(PATH, 3)
     names = structural_names(adjacency, "abc", ["identity"])
-    assert names == ["node:a", "node:b", "node:c"]
+    assert names == ["graph:is a", "graph:is b", "graph:is c"]
     assert structural_features(adjacency, "abc", names).toarray().tolist() == np.eye(3).tolist()
-    assert structural_features(adjacency, "abc", ["node:z"]).toarray().tolist() == [[0.0]] * 3
+    assert structural_features(adjacency, "abc", ["graph:is z"]).toarray().tolist() == [[0.0]] * 3
 
 
 def test_position_is_how_often_a_walk_is_found_at_a_landmark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structural, "STEPS", 1)
     adjacency, _ = symmetric_adjacency(PATH, 3)
-    assert structural_names(adjacency, "abc", ["positional"]) == ["position:b"]  # its neighbours are no landmarks
-    column = structural_features(adjacency, "abc", ["position:b"]).toarray()[:, 0]
+    assert structural_names(adjacency, "abc", ["positional"]) == ["graph:near b"]  # its neighbours are no landmarks
+    column = structural_features(adjacency, "abc", ["graph:near b"]).toarray()[:, 0]
     np.testing.assert_allclose(column, [1 / 2, 1 / 3, 1 / 2], rtol=1e-6)
 
 
@@ -42,14 +42,14 @@ def test_landmarks_are_no_neighbours_and_not_too_many(small_graph: Graph, monkey
     monkeypatch.setattr(structural, "LANDMARKS", 9)
     names = structural_names(small_graph.adjacency, small_graph.node_names, ["positional"])
     assert len(names) == 9
-    places = [int(name.removeprefix("position:")) for name in names]
+    places = [int(name.removeprefix("graph:near ")) for name in names]
     edges = set(zip(small_graph.neighbours.rows.tolist(), small_graph.neighbours.indices.tolist(), strict=True))
     assert not any((one, other) in edges for one in places for other in places)
 
 
 def test_names_say_what_was_made() -> None:
-    assert all(map(is_structural, ["degree", "position:x", "node:x"]))
-    assert not any(map(is_structural, ["degrees", "age", "f0"]))
+    assert all(map(is_structural, ["graph:degree", "graph:near x", "graph:is x"]))
+    assert not any(map(is_structural, ["degree", "node:x", "age", "f0"]))
 
 
 def test_an_unknown_kind_is_answered_with_the_known_ones() -> None:
@@ -59,7 +59,7 @@ def test_an_unknown_kind_is_answered_with_the_known_ones() -> None:
 
 def test_a_graph_can_be_built_from_them_alone_or_beside_others() -> None:
     raw = RawGraph("g", ["n1", "n2", "n10"], PATH)
-    assert raw.build(["degree"]).feature_names == ("degree",)
+    assert raw.build(["degree"]).feature_names == ("graph:degree",)
     both = RawGraph("g", ["n1", "n2", "n10"], PATH, np.ones((3, 2))).build(["degree", "identity"])
-    assert both.feature_names == ("f0", "f1", "degree", "node:n1", "node:n2", "node:n10")
+    assert both.feature_names == ("f0", "f1", "graph:degree", "graph:is n1", "graph:is n2", "graph:is n10")
     assert both.num_features == 6

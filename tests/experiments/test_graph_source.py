@@ -81,7 +81,7 @@ def test_a_graph_without_features_can_be_looked_at_but_not_loaded(tmp_path: Path
         source.load(0)
     seen = load_to_look_at(source, 0)
     assert any("--add-features" in text for text in seen.notices())
-    assert GraphFiles(tmp_path, structural=("degree",)).load(0).feature_names == ("degree",)
+    assert GraphFiles(tmp_path, structural=("degree",)).load(0).feature_names == ("graph:degree",)
 
 
 def test_a_run_keeps_a_graph_that_has_no_name(small_graph: Graph, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_seeding_leaves_the_callers_stream_alone(small_graph: Graph) -> None:
     ("parts", "message"),
     [
         ({}, "no node has a training label"),
-        ({"train": [0, 2]}, "at least two classes"),
+        ({"train": [0, 2]}, "at least two"),
         ({"train": [0, 1]}, "validation set is empty"),
     ],
 )

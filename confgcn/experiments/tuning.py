@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confgcn.exceptions import ConfGCNError, DivergedError, ResourceError, UsageError
+from confgcn.exceptions import ConfGCNError, DataError, DivergedError, ResourceError, UsageError
 from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, trained_loop
 from confgcn.toml import read_toml
 from confgcn.training.threads import computing_with
@@ -116,6 +116,8 @@ def validation_accuracy(request: RunRequest) -> float:
     settings = request.settings()
     total = 0.0
     for run, graph in enumerate(graphs_of_runs(request)):
+        if not len(graph.validation):
+            raise DataError(f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3")
         try:
             loop = trained_loop(graph, settings, seed=request.seed + run)
         except DivergedError:

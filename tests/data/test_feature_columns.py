@@ -138,7 +138,7 @@ def test_x14_like_names_missing_and_surplus_columns_and_both_counts() -> None:
 
 
 def test_like_leaves_out_what_the_graph_itself_gives() -> None:
-    assert encoded(table_of(a=["1"]), like=["a", "degree", "position:7"])[0] == {"a": [1]}
+    assert encoded(table_of(a=["1"]), like=["a", "graph:degree", "graph:near 7"])[0] == {"a": [1]}
 
 
 def test_like_skips_words_that_were_no_feature() -> None:

@@ -152,7 +152,7 @@ def test_options_of_tables_do_not_go_with_an_archive(folder: Path) -> None:
 def test_x14_an_archive_must_have_the_features_of_the_training(folder: Path) -> None:
     path = folder.parent / "g.npz"
     write_graph(read_graph(folder), path, write=Path.write_bytes)
-    assert read_graph(path, like=["x", "degree"]).feature_names == ["x"]
+    assert read_graph(path, like=["x", "graph:degree"]).feature_names == ["x"]
     with pytest.raises(DataError, match=r"trained with 2 features, here are 1; 1 differ, for example 'z'"):
         read_graph(path, like=["x", "z"])
 

@@ -186,6 +186,6 @@ def test_a_known_node_with_a_row_of_its_own_stands_once() -> None:
 
 
 def test_edges_between_known_nodes_alone_bring_no_features() -> None:
-    raw = joined({"u": ["p"], "v": ["q"]}, None, known=["p", "q"], like=["size", "degree"])
+    raw = joined({"u": ["p"], "v": ["q"]}, None, known=["p", "q"], like=["size", "graph:degree"])
     assert raw.features.shape == (2, 1)
     assert raw.feature_names == ["size"]

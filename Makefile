@@ -10,7 +10,7 @@ ifndef CONFGCN_DATA
 export CONFGCN_DATA := $(abspath $(wildcard ../shared/data))
 endif
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo test check browser bench clean
 
 setup: $(INSTALLED)
 
@@ -27,6 +27,10 @@ demo: setup
 test: check
 	$(BIN)/python -m pytest --numprocesses 2
 
+# The report is tested in a real browser, where there is one; elsewhere these tests are skipped and say so.
+browser:
+	@command -v chromium chromedriver > /dev/null || (apt-get -qq update && apt-get -qq install --yes chromium chromium-driver)
+
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -40,7 +44,10 @@ bench: setup
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/new_nodes.py
+	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/report_picture.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -113,7 +113,7 @@ def test_x06_missing_features_are_named_with_a_way_out() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        pytest.param(np.nan, "nan", id="X01"),
+        pytest.param(np.nan, "NaN", id="X01"),
         pytest.param(np.inf, "inf", id="X02 +inf"),
         pytest.param(-np.inf, "-inf", id="X02 -inf"),
         pytest.param(1e39, "1e+39", id="X02 overflows float32"),

@@ -316,7 +316,9 @@ def _params_of(config: dict[str, Any]) -> dict[str, Any]:
         if value != usual[section].get(name)
     }
     known = {"preset": config["preset"], "method": config["method"], "random_state": config["seed"]}
-    return {**known, "settings": settings or None}
+    source = config.get("source", {})
+    shares = {name: source[name] for name in ("validation", "test") if name in source}
+    return {**known, "settings": settings or None, "add_features": source.get("structural", []), **shares}
 
 
 def _reordered(names: Sequence[str], order: Sequence[int]) -> list[str]:

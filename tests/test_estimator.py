@@ -525,7 +525,7 @@ def test_a_network_of_another_library_is_joined_by_names(given: Given) -> None:
     addition.add_node("stranger", x=new_row(given, 2))
     friends = [f"n{node}" for node in np.flatnonzero(given.y == 2)[:3]]
     for friend in friends:
-        addition.add_node(friend, x=np.zeros(16))  # what is said of known nodes at training counts, not this
+        addition.add_node(friend, x=given.features[int(friend[1:])])
         addition.add_edge("stranger", friend)
     assert estimator.predict(addition)[0] == 2
     rows = [names.index(friend) for friend in friends]

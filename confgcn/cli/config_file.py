@@ -27,11 +27,23 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         name = known.get(_word(key))
         if name is None or name == "config":
             raise unknown_name(f"option in {path}", key, sorted(set(known) - {"config", "help"}))
-        if isinstance(value, dict):
-            raise UsageError(f"{path}: {key} is a table; expected a value")
-        values[name] = value
+        values[name] = _fitting(path, key, value, next(p for p in context.command.params if p.name == name))
     context.default_map = {**(context.default_map or {}), **values}
     return path
+
+
+def _fitting(path: Path, key: str, value: Any, option: Any) -> Any:
+    """The value as the option takes it: a single one for a list, and no truth value for a number."""
+    if isinstance(value, dict):
+        raise UsageError(f"{path}: {key} is a table; expected a value")
+    if option.multiple:
+        return value if isinstance(value, list) else [value]
+    is_flag = bool(getattr(option, "is_flag", False))
+    if isinstance(value, bool) != is_flag:
+        raise UsageError(f"{path}: {key} = {value!r}: expected {'true or false' if is_flag else 'no truth value'}")
+    if isinstance(value, list):
+        raise UsageError(f"{path}: {key} is a list; expected one value")
+    return value
 
 
 ConfigFile = Annotated[

@@ -73,7 +73,9 @@ def _show(record: dict[str, Any]) -> None:
     probability = record["raw_probabilities"][label]
     console.print(Text(printable(f"{record['node']}: {label}, raw probability {probability:.1%}")))
     if not record["reads_edges"]:
-        console.print("no neighbour changes this prediction: there is none, or the method reads no edges to predict")
+        console.print(
+            "no neighbour changes this prediction: there is none, or the method reads no edges once it is trained"
+        )
         return
     table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
     for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):

@@ -95,7 +95,7 @@ def graph_options(
         allow_edgeless=allow_edgeless,
     )
     if graph in GRAPH_NAMES:
-        if nodes or features or structural or shares.any or options != TableOptions():
+        if edges or nodes or features or structural or shares.any or options != TableOptions():
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
         return NamedGraph(str(graph), data_dir)
     path = None if graph is None else Path(graph)

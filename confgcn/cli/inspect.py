@@ -28,11 +28,9 @@ def inspect(
     or, for the row of the paper's Table 1: confgcn inspect cora
     """
     from confgcn.data.findings import findings
-    from confgcn.data.statistics import describe
     from confgcn.experiments.graph_source import load_to_look_at
 
-    loaded = load_to_look_at(source, split_seed)
-    statistics = describe(loaded)
+    loaded, statistics = load_to_look_at(source, split_seed)
     found = findings(loaded, statistics)
     if as_json:
         print_json({**asdict(statistics), "findings": [asdict(finding) for finding in found]})

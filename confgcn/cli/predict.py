@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from confgcn.cli.console import AsJson, DataDir, notice, print_json, printable
 from confgcn.cli.evaluate import RunPath
 from confgcn.exceptions import UsageError
+
+COLUMNS = "Columns, where they are not those of the training"
 
 
 def predict(
@@ -22,42 +24,43 @@ def predict(
     features: Annotated[Path | None, typer.Option(help="Features of new nodes, as .npy or .npz.")] = None,
     graph: Annotated[Path | None, typer.Option(help="Instead: a folder, .npz or .graphml that has all.")] = None,
     update_existing: Annotated[
-        bool, typer.Option("--update-existing", help="Predict the nodes of the training anew, too.")
+        bool, typer.Option("--update-existing", help="Predict nodes of the training anew, with features given now.")
     ] = False,
-    label: Annotated[
-        str | None, typer.Option(help="Another column of labels than at training; known ones are compared.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Leave these columns out, instead of those at training.")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Table to write, .csv or .parquet; by default new_nodes.csv in the run.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    source: Annotated[str | None, typer.Option(help="Where an edge begins.", rich_help_panel=COLUMNS)] = None,
+    target: Annotated[str | None, typer.Option(help="Where it ends.", rich_help_panel=COLUMNS)] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Id of a node.", rich_help_panel=COLUMNS)] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Label, where it is known: to compare.", rich_help_panel=COLUMNS)
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Leave this column out.", rich_help_panel=COLUMNS)] = None,
+    impute: Annotated[
+        bool, typer.Option("--impute", help="Fill gaps with the mean of the training.", rich_help_panel=COLUMNS)
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict new nodes with the weights of a run; without any, write the predictions of its own nodes again.
-
-    Columns are those of the training unless told otherwise.
+    """Predict new nodes with the weights of a run; without any, write the predictions of its own nodes to --out.
 
     For example: confgcn predict runs/mine --edges new_links.csv --nodes new_people.csv
     """
-    if nodes is not None and edges is None:
-        raise UsageError("--nodes needs --edges, the table of their edges; one with a header alone will do")
+    if edges is None and graph is None:
+        _check_nothing_new({"--nodes": nodes, "--features": features, "--update-existing": update_existing}, out)
 
     from confgcn.experiments.graph_source import GraphFiles
     from confgcn.experiments.prediction_files import write_new_predictions
     from confgcn.training.run_directory import RunDirectory
 
-    files = None
-    if edges is not None or graph is not None:
-        files = GraphFiles(graph, edges, nodes, features)
-    columns = {"label": label, "ignore": tuple(ignore) if ignore else None}
-    target = out or RunDirectory(run).new_nodes
+    files = None if edges is None and graph is None else GraphFiles(graph, edges, nodes, features)
+    columns: dict[str, Any] = {"source": source, "target": target, "node_id": id_column, "label": label}
+    columns |= {"ignore": tuple(ignore) if ignore else None, "impute": impute or None}
+    target_file = out or RunDirectory(run).new_nodes
     summary = write_new_predictions(
         run,
-        target,
+        target_file,
         files,
         columns={name: value for name, value in columns.items() if value is not None},
         update_existing=update_existing,
@@ -72,3 +75,12 @@ def predict(
     right = "" if summary.accuracy is None else f", {summary.accuracy:.1%} of those whose label is given are right"
     typer.echo(printable(f"{summary.rows:,} rows, {summary.new:,} of new nodes{right}"))
     typer.echo(printable(summary.file))
+
+
+def _check_nothing_new(given: dict[str, Any], out: Path | None) -> None:
+    """Without new edges nothing else can be new, and a table of old nodes is not called one of new ones."""
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise UsageError(f"{named[0]} needs --edges, the table of their edges (one with a header alone will do)")
+    if out is None:
+        raise UsageError("nothing new to predict: give --edges and --nodes, or --out for the run's own nodes")

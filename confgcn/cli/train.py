@@ -108,8 +108,10 @@ def _show(summary: dict[str, Any]) -> None:
         if accuracy is not None:
             console.print(f"{f'{part} accuracy':<20} {accuracy:.1%}{spread if part == 'test' else ''}")
     first = summary["runs"][0]
-    if summary["test_accuracy"] is None and first["held_out_accuracy"] is not None:
-        console.print(f"accuracy             {first['held_out_accuracy']:.1%} of the labels, each held out in turn")
+    held_out, spread = summary["held_out_accuracy"], summary["held_out_accuracy_std"]
+    if summary["test_accuracy"] is None and held_out is not None:
+        over = "" if spread is None else f" ± {spread:.1%} over {summary['seeds']} runs"
+        console.print(f"accuracy             {held_out:.1%}{over} of the labels, each held out in turn")
     if first["decision"]:
         console.print(f"decision             {first['decision']} (approximate)", soft_wrap=True)
     if first["calibrated"]:

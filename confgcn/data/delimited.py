@@ -69,7 +69,7 @@ def _read(path: Path, content: bytes, is_text: Callable[[str], bool]) -> tuple[T
 def delimited_bytes(columns: dict[str, Sequence[str]]) -> bytes:
     """A table as CSV that :func:`read_delimited` reads back to the same texts."""
     rows = [list(columns), *zip(*columns.values(), strict=True)]
-    text = "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
+    text = "".join(",".join(map(quoted, row)) + "\n" for row in rows)
     if "\0" in text:
         raise DataError("a text holds the character NUL, which a text file cannot; write an .npz file")
     return text.encode()
@@ -186,5 +186,5 @@ def _ragged(path: Path, line: int, found: int, expected: int) -> str:
     )
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text

@@ -17,7 +17,7 @@ from confgcn.data.raw import RawGraph, natural_order, numbered_features
 from confgcn.data.structural import is_structural, structural_features
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
-from confgcn.sparse import SparseMatrix
+from confgcn.sparse import SparseMatrix, SparseStructure
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,11 @@ class Extension:
     listed: Tensor
 
 
-def extend_graph(graph: Graph, addition: RawGraph) -> Extension:
-    """Join what ``addition`` lists: nodes that the graph knows keep their features and labels, edges are added."""
+def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = False) -> Extension:
+    """Join what ``addition`` lists: edges are added, nodes that the graph knows keep their features and labels.
+
+    Known nodes that come with other features are an error, or are given them where ``take_features``.
+    """
     checks.checked_names(addition.ids, "node", len(addition.ids))
     known_names = set(graph.node_names)
     new_rows = np.array([row for row, name in enumerate(addition.ids) if name not in known_names], dtype=np.int64)
@@ -50,10 +53,13 @@ def extend_graph(graph: Graph, addition: RawGraph) -> Extension:
     listed = np.array([number[name] for name in addition.ids], dtype=np.int64)
     adjacency, counts = symmetric_adjacency(place[_all_edges(graph, addition, listed)], len(names))
     ordered = tuple(names[position] for position in order)
-    given = _given_features(graph, addition)[new_rows]
-    features = _joined_features(graph, given, adjacency, ordered, place)
-    known, new = place[: graph.num_nodes], place[graph.num_nodes :]
-    labels = np.concatenate([graph.labels.numpy(), _labels(graph, addition)[new_rows]])[order]
+    given = _given_features(graph, addition)
+    old = _with_given(graph, addition, given, listed, take=take_features)
+    new = _with_made(graph, given[new_rows], adjacency, ordered, place)
+    features = sp.vstack([old, new]).tocsr() if sp.issparse(old) else np.concatenate([old, new.toarray()])
+    known, added = place[: graph.num_nodes], place[graph.num_nodes :]
+    labels, remarks = _labels(graph, addition)
+    labels = np.concatenate([graph.labels.numpy(), labels[new_rows]])[order]
     joined = replace(
         graph,
         adjacency=adjacency,
@@ -61,13 +67,13 @@ def extend_graph(graph: Graph, addition: RawGraph) -> Extension:
         labels=torch.from_numpy(labels),
         train=torch.from_numpy(np.sort(known[graph.train.numpy()])),
         validation=torch.from_numpy(np.sort(known[graph.validation.numpy()])),
-        test=torch.from_numpy(np.sort(new[labels[new] >= 0])),
+        test=torch.from_numpy(np.sort(added[labels[added] >= 0])),
         node_ids=torch.from_numpy(order),
         node_names=ordered,
         edge_counts=counts,
-        remarks=addition.remarks,
+        remarks=(*addition.remarks, *remarks),
     )
-    return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(new), place[listed])))
+    return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(added), place[listed])))
 
 
 def _all_edges(graph: Graph, addition: RawGraph, listed: IntArray) -> IntArray:
@@ -76,19 +82,18 @@ def _all_edges(graph: Graph, addition: RawGraph, listed: IntArray) -> IntArray:
     return np.concatenate([old, listed[checks.checked_edges(addition.edges, len(listed))].reshape(-1, 2)])
 
 
-def _labels(graph: Graph, addition: RawGraph) -> IntArray:
+def _labels(graph: Graph, addition: RawGraph) -> tuple[IntArray, list[str]]:
+    """The labels that are told, to compare with; one that training did not know is remarked and left out."""
     numbers: dict[str | None, int] = {name: number for number, name in enumerate(graph.class_names)}
-    numbers[None] = -1
     texts = addition.labels if addition.labels is not None else [None] * len(addition.ids)
-    unknown = next((text for text in texts if text not in numbers), None)
-    if unknown is not None:
-        raise DataError(f"label {unknown!r} of a new node is none of the classes {', '.join(graph.class_names)}")
-    return np.array([numbers[text] for text in texts], dtype=np.int64)
+    foreign = [text for text in dict.fromkeys(texts) if text is not None and text not in numbers]
+    remark = f"labels that training did not know, which are not compared: {_some(foreign)}"
+    return np.array([numbers.get(text, -1) for text in texts], dtype=np.int64), [remark] if foreign else []
 
 
 def given_features(graph: Graph) -> list[str]:
     """The names of those columns that were given, and not made from the graph."""
-    return [name for name in graph.feature_names or numbered_features(graph.num_features) if not is_structural(name)]
+    return [name for name in _names(graph) if not is_structural(name)]
 
 
 def _given_features(graph: Graph, addition: RawGraph) -> Any:
@@ -96,7 +101,9 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
     wanted = given_features(graph)
     if addition.features is None:
         if wanted:
-            raise DataError(f"new nodes have no features, {len(wanted)} are expected: {_some(wanted)}")
+            raise DataError(
+                f"new nodes have no features, {len(wanted)} are expected as columns of their table: {_some(wanted)}"
+            )
         return sp.csr_matrix((len(addition.ids), 0))
     found = addition.feature_names or numbered_features(addition.features.shape[1])
     by_place = addition.feature_names is None or not graph.feature_names
@@ -113,14 +120,38 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
     return sp.csr_matrix(addition.features)[:, [place[name] for name in wanted]]
 
 
-def _joined_features(graph: Graph, given: Any, adjacency: Any, names: Sequence[str], place: IntArray) -> Any:
-    """Of old names and then new ones, kept as the graph keeps its own."""
+def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, *, take: bool) -> Any:
+    """The features of the graph's nodes, with those that are given for them now, as the graph keeps its own."""
+    old = graph.features.to_scipy() if isinstance(graph.features, SparseMatrix) else graph.features.numpy()
+    rows = np.flatnonzero(listed[: addition.num_described] < graph.num_nodes)
+    columns = [column for column, name in enumerate(_names(graph)) if not is_structural(name)]
+    before = sp.csr_matrix(old[listed[rows]][:, columns])
+    changed = rows[np.unique((before != given[rows].astype(np.float32)).nonzero()[0])]
+    if not len(changed):
+        return old
+    if not take:
+        raise DataError(
+            f"{len(changed)} nodes have other features than at training, the first is {addition.ids[changed[0]]!r}; if "
+            "they are other nodes give them names of their own (rows without names are nodes 0, 1, ... of the "
+            "training); if they have changed ask for existing nodes to be updated"
+        )
+    taken: Any = sp.lil_matrix(old) if sp.issparse(old) else old.copy()
+    taken[np.ix_(listed[changed], columns)] = given[changed].toarray()
+    return taken.tocsr() if sp.issparse(taken) else taken
+
+
+def _with_made(graph: Graph, given: Any, adjacency: SparseStructure, names: Sequence[str], place: IntArray) -> Any:
+    """The features of the new nodes: those given, and those made from the graph, in the order of its columns."""
     made = [name for name in graph.feature_names if is_structural(name)]
+    every = [*given_features(graph), *made]
     of_new = structural_features(adjacency, names, made)[place[graph.num_nodes :]] if made else None
-    new = sp.hstack([given, of_new]) if of_new is not None else given
-    if isinstance(graph.features, SparseMatrix):
-        return sp.vstack([graph.features.to_scipy(), new]).tocsr()
-    return np.concatenate([graph.features.numpy(), new.toarray()])
+    joined = given if of_new is None else sp.hstack([given, of_new]).tocsr()
+    column = {name: number for number, name in enumerate(every)}
+    return joined[:, [column[name] for name in _names(graph)]]
+
+
+def _names(graph: Graph) -> Sequence[str]:
+    return graph.feature_names or numbered_features(graph.num_features)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -66,17 +67,22 @@ def encode_columns(
     *,
     categorical: Collection[str] = (),
     impute: bool = False,
+    fills: Mapping[str, float] = MappingProxyType({}),
     like: Sequence[str] | None = None,
 ) -> EncodedColumns:
-    """These columns as features; with ``like``, exactly the features of a trained graph that are so called."""
+    """These columns as features; with ``like``, exactly the features of a trained graph that are so called.
+
+    To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it.
+    """
     encoded = EncodedColumns()
-    if like:
-        _encode_like(encoded, table, names, like, impute=impute)
+    if like is not None:
+        _encode_like(encoded, table, names, like, fills=fills if impute else None)
         return encoded
     for name in names:
         numbers = None if name in categorical else _numbers(table, name)
         if numbers is not None:
-            encoded.columns[name] = _settled(encoded, table, name, numbers, impute=impute)
+            fill = float(np.nanmean(numbers)) if impute else None
+            encoded.columns[name] = _settled(encoded, table, name, numbers, fill=fill)
         else:
             _encode_text(encoded, table, name, asked=name in categorical)
     return encoded
@@ -99,15 +105,22 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
 
 
 def _encode_like(
-    encoded: EncodedColumns, table: Table, names: Sequence[str], like: Sequence[str], *, impute: bool
+    encoded: EncodedColumns,
+    table: Table,
+    names: Sequence[str],
+    like: Sequence[str],
+    *,
+    fills: Mapping[str, float] | None,
 ) -> None:
     known, levels, surplus = set(like), _levels_by_column(like), []
     for name in names:
         if name in known:
             numbers = _numbers(table, name)
-            if numbers is None:
+            if numbers is None and not all(map(is_blank, table.texts(name))):
                 raise DataError(_not_a_number(table, name))
-            encoded.columns[name] = _settled(encoded, table, name, numbers, impute=impute)
+            numbers = np.full(len(table), np.nan) if numbers is None else numbers
+            fill = None if fills is None else fills.get(name)
+            encoded.columns[name] = _settled(encoded, table, name, numbers, fill=fill)
         elif name in levels:
             _encode_known_levels(encoded, table, name, levels[name])
         elif _numbers(table, name) is not None:
@@ -182,25 +195,25 @@ def parsed_number(text: str) -> float | None:
         return None
 
 
-def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, *, impute: bool) -> Floats:
-    """The numbers without gaps, each a finite float32."""
+def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, *, fill: float | None) -> Floats:
+    """The numbers without gaps, each a finite float32; ``fill`` takes the place of a gap."""
     gaps = np.isnan(numbers)
     wrong = ~gaps & (np.abs(numbers) > FLOAT32_MAX)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
             f"{table.place(row)}, column {name!r}: {numbers[row]} is not a finite float32 "
-            f"({int(wrong.sum())} such values)"
+            f"({int(wrong.sum())} such values); mend it, or leave the column out with --ignore {name}"
         )
     if not gaps.any():
         return numbers
-    if not impute or gaps.all():
+    if fill is None:
         raise DataError(
             f"{table.place(int(np.argmax(gaps)))}, column {name!r}: there is no number ({int(gaps.sum())} such rows); "
             f"fill the gaps, take the column's mean with --impute, or leave it out with --ignore {name}"
         )
-    encoded.remarks.append(f"{table.path}: column {name!r}: {int(gaps.sum())} gaps filled with its mean")
-    return np.where(gaps, numbers[~gaps].mean(), numbers)
+    encoded.remarks.append(f"{table.path}: column {name!r}: {int(gaps.sum())} gaps filled with the mean, {fill:.6g}")
+    return np.where(gaps, fill, numbers)
 
 
 def _first_text(texts: Sequence[str]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from confgcn.data.statistics import GraphStatistics
+from confgcn.data.structural import is_structural
 from confgcn.graph import Graph
 
 FEW_LABELS = 10  # of a class: below, its confidences rest on luck
@@ -27,11 +29,14 @@ def findings(graph: Graph, statistics: GraphStatistics) -> list[Finding]:
 
 
 def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:
+    kinds = _kinds(graph)
     labelled = int((graph.labels >= 0).sum())
     yield (
         f"{graph.name}: {s.nodes:,} nodes, {s.edges.unique:,} edges, {s.features:,} features, "
         f"{s.classes:,} classes ({_some(graph.class_names)})"
     )
+    if kinds:
+        yield f"features: {kinds}"
     yield f"{labelled:,} nodes have a label ({labelled / s.nodes:.1%}), {s.nodes - labelled:,} are to be predicted"
     if s.split["validation"] or s.split["test"]:
         yield "split: " + ", ".join(f"{size:,} for {part}" for part, size in s.split.items())
@@ -60,6 +65,16 @@ def _doubts(graph: Graph, s: GraphStatistics) -> Iterator[str]:
             f"{s.label_mismatch.all_labels:.0%} of the edges between labelled nodes join different labels: neighbours "
             "mislead here; compare with --method feat, which reads no edges"
         )
+
+
+def _kinds(graph: Graph) -> str:
+    """Which columns are numbers and which names of something, as far as their names tell."""
+    levels = Counter(name.partition("=")[0] for name in graph.feature_names if "=" in name)
+    made = sum(map(is_structural, graph.feature_names))
+    numbers = len(graph.feature_names) - sum(levels.values()) - made
+    categories = _some([f"{name} with {count} values" for name, count in levels.items()])
+    parts = [f"{numbers:,} numbers" if numbers else "", f"{len(levels):,} categories ({categories})" if levels else ""]
+    return ", ".join(part for part in (*parts, f"{made:,} made from the graph" if made else "") if part)
 
 
 def _some(names: list[str] | tuple[str, ...], most: int = 8) -> str:

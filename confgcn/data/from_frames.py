@@ -12,7 +12,7 @@ from confgcn.data.from_graph import from_raw
 from confgcn.data.label_texts import is_missing, label_texts
 from confgcn.data.node_data import NodeData, is_by_node
 from confgcn.data.raw import RawGraph
-from confgcn.data.table import Column, Table, column_texts
+from confgcn.data.table import Column, Table, column_texts, word
 from confgcn.data.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, TableOptions, graph_from_tables
 from confgcn.exceptions import UsageError
 
@@ -50,7 +50,7 @@ def _table_of_nodes(frame: Any) -> Table:
     """Where labels are numbers, -1 is unknown, as it is in arrays."""
     table = table_of_frame(frame, "frame of nodes")
     for name, column in table.columns.items():
-        if _word(name) in LABEL_NAMES and isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+        if word(name) in LABEL_NAMES and isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
             table.columns[name] = [text or "" for text in label_texts(column, len(column))]
     return table
 
@@ -75,8 +75,4 @@ def _categories(frame: Any) -> tuple[str, ...]:
         return ()
     kinds = {str(column): str(dtype) for column, dtype in zip(frame.columns, frame.dtypes, strict=True)}
     known = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES}
-    return tuple(name for name, kind in kinds.items() if kind == "category" and _word(name) not in known)
-
-
-def _word(name: str) -> str:
-    return name.strip().casefold()
+    return tuple(name for name, kind in kinds.items() if kind == "category" and word(name) not in known)

@@ -141,7 +141,8 @@ def _read_archive(path: Path) -> RawGraph:
 
 
 def _refuse_table_options(files: _Files, options: TableOptions) -> None:
-    if replace(options, allow_edgeless=False) != TableOptions() or files.nodes or files.features:
+    asked = replace(options.for_columns(()), allow_edgeless=False, impute=False, fills={})
+    if asked != TableOptions() or files.nodes or files.features:
         raise UsageError(f"{files.main}: says itself what is what; options about columns and nodes are for tables")
 
 

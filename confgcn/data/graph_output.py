@@ -40,11 +40,11 @@ def write_graph(
         raise unknown_name("format of tables", tables, get_args(TableFormat))
     contents = _contents(raw, path, tables)
     _check_free(path, overwrite=overwrite)
+    if path not in contents and path.is_dir():
+        _check_no_rivals(path, list(contents))
     for file, content in contents.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         write(file, content)
-    if path not in contents:
-        _remove_rivals(path, list(contents))
     return list(contents)
 
 
@@ -88,8 +88,15 @@ def _check_free(path: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{path.absolute()} exists already; give another name, or --overwrite")
 
 
-def _remove_rivals(folder: Path, written: Sequence[Path]) -> None:
-    """Tables of an earlier graph in another format, which would make the folder ambiguous."""
-    for file in folder.iterdir():
-        if file not in written and file.name.partition(".")[0] in TABLE_STEMS and file.is_file():
-            file.unlink()
+def _check_no_rivals(folder: Path, written: Sequence[Path]) -> None:
+    """Tables of a graph in another format would make the folder ambiguous; they are not ours to remove."""
+    rivals = [file.name for file in sorted(folder.iterdir()) if file not in written and _is_part(file)]
+    if rivals:
+        raise UsageError(
+            f"{folder}: holds {', '.join(rivals)}, parts of another graph; give another folder, or remove them"
+        )
+
+
+def _is_part(file: Path) -> bool:
+    stem, _, suffix = file.name.partition(".")
+    return stem in TABLE_STEMS and suffix.partition(".")[0].lower() in ("csv", "tsv", "txt", "parquet", "npy", "npz")

@@ -10,6 +10,7 @@ from confgcn.data.table import Table, is_blank
 from confgcn.exceptions import DataError
 
 UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
+MOST_SINGLE = 10  # classes of one label each, before they look like names
 SPLIT_WORDS = {
     "train": "train",
     "training": "train",
@@ -21,8 +22,11 @@ SPLIT_WORDS = {
 }
 
 
-def read_labels(table: Table, column: str, remarks: list[str]) -> list[str | None]:
-    """Labels as they stand, None for a blank: the one sign for unknown."""
+def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = False) -> list[str | None]:
+    """Labels as they stand, None for a blank: the one sign for unknown.
+
+    A column that was not ``asked`` for by name and has another label for every node may hold names of nodes.
+    """
     labels = [None if is_blank(text) else text for text in table.texts(column)]
     counts = Counter(label for label in labels if label is not None)
     check_label_texts(counts, f"{table.path}, column {column!r}")
@@ -32,7 +36,26 @@ def read_labels(table: Table, column: str, remarks: list[str]) -> list[str | Non
         for label, count in counts.items()
         if label.strip().lower() in UNKNOWN_WORDS
     ]
+    if not asked and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
+        remarks.append(
+            f"{table.path}: column {column!r} has another label for each of {len(counts)} nodes, as names have; if it is "
+            f"none, say which column holds the labels with --label, or leave it out with --ignore {column}"
+        )
+    remarks += _look_alikes(table, counts)
     return labels
+
+
+def _look_alikes(table: Table, counts: Counter[str]) -> list[str]:
+    """Labels that differ by what nobody sees."""
+    spellings: dict[str, list[str]] = {}
+    for label in counts:
+        spellings.setdefault(label.strip().casefold(), []).append(label)
+    alike = [labels for labels in spellings.values() if len(labels) > 1]
+    return [
+        f"{table.path}: labels {' and '.join(map(repr, labels))} are taken for different classes; if they are one, "
+        "write them alike"
+        for labels in alike
+    ]
 
 
 def check_label_texts(labels: Sequence[str] | Counter[str], place: str) -> None:

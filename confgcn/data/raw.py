@@ -37,6 +37,7 @@ class RawGraph:
         split: N texts, each of ``PARTS`` or ""; None where there is no split: then every labelled node is trained on.
         class_names: in order; None for those of the labels in natural order.
         remarks: what reading it has found that a user should know.
+        num_described: ids from this place on are named by edges alone, and their features mean nothing; None: no such.
     """
 
     name: str
@@ -48,6 +49,7 @@ class RawGraph:
     split: Sequence[str] | None = None
     class_names: Sequence[str] | None = None
     remarks: tuple[str, ...] = ()
+    num_described: int | None = None
 
     def build(self, structural: Sequence[str] = ()) -> Graph:
         """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse.
@@ -59,7 +61,7 @@ class RawGraph:
         if self.features is None and not structural:
             raise DataError(
                 f"{self.name}: there are no features; ask for some that the graph itself gives: "
-                f"--add-features {', '.join(get_args(Structural))}"
+                f"--add-features {', '.join(get_args(Structural))}{''.join(f'. {text}' for text in self.remarks)}"
             )
         checks.checked_names(self.ids, "node", len(self.ids))
         order = natural_order(self.ids)

@@ -50,7 +50,11 @@ def hold_out(graph: Graph, *, seed: int, validation: float, test: float) -> Grap
         ends = np.minimum(np.cumsum([round(test * len(members)), round(validation * len(members))]), most)
         for part, nodes in zip(("test", "validation", "train"), np.split(members, ends), strict=True):
             parts[part].append(nodes)
-    return _with_split(graph, *(np.concatenate(parts[part]) for part in ("train", "validation", "test")))
+    split = _with_split(graph, *(np.concatenate(parts[part]) for part in ("train", "validation", "test")))
+    for name, share, found in (("validation", validation, split.validation), ("test", test, split.test)):
+        if share and not len(found):
+            raise DataError(f"{graph.name}: a {name} share of {share} of {len(train)} labels is none; ask for more")
+    return split
 
 
 def _shuffled_labelled(graph: Graph, seed: int) -> IntArray:

@@ -6,7 +6,7 @@ Their names say how they were made, so that those of new nodes can be made alike
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,7 @@ from confgcn.sparse import SparseStructure
 
 Structural = Literal["degree", "positional", "identity"]
 
-MADE = "graph:"  # how the names of such columns begin, so that none of a user's is taken for one
-DEGREE, POSITION, IDENTITY = f"{MADE}degree", f"{MADE}near ", f"{MADE}is "  # the last two are followed by a node's name
+DEGREE, POSITION, IDENTITY = "graph:degree", "graph:near ", "graph:is "  # the last two are followed by a node's name
 LANDMARKS = 128
 STEPS = 10  # of the walk: as far as a label is useful on citation graphs
 
@@ -32,7 +31,7 @@ def check_structural(kinds: Sequence[str]) -> None:
 
 def is_structural(name: str) -> bool:
     """Is a column of that name made from the graph?"""
-    return name.startswith(MADE)
+    return name == DEGREE or name.startswith((POSITION, IDENTITY))
 
 
 def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Sequence[str]) -> list[str]:
@@ -45,22 +44,22 @@ def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Se
 
 
 def structural_features(adjacency: SparseStructure, nodes: Sequence[str], names: Sequence[str]) -> sp.csr_matrix:
-    r"""The columns of these names, (N, F).
+    r"""The columns of these names, in their order, (N, F).
 
     The degree is taken as log(1 + d). The position of a node is how often a walk from it is found at each of some
     landmarks, :math:`\frac{1}{K} \sum_{i=1}^K P^i`, with P the step to a neighbour or to itself.
     """
     place = {node: position for position, node in enumerate(nodes)}
-    columns: list[Any] = [np.empty((len(nodes), 0))]
-    if DEGREE in names:
-        columns.append(np.log1p(np.diff(adjacency.indptr.numpy()) - 1)[:, None])
-    landmarks = [place.get(name.removeprefix(POSITION)) for name in names if name.startswith(POSITION)]
-    if landmarks:
-        columns.append(_visits(adjacency, _indicators(landmarks, len(nodes)).toarray()))
-    own = [place.get(name.removeprefix(IDENTITY)) for name in names if name.startswith(IDENTITY)]
-    if own:
-        columns.append(_indicators(own, len(nodes)))
-    return sp.csr_matrix(sp.hstack([sp.csr_matrix(column) for column in columns]), dtype=np.float32)
+    degree, near, own = ([name for name in names if name.startswith(kind)] for kind in (DEGREE, POSITION, IDENTITY))
+    landmarks = _indicators([place.get(name.removeprefix(POSITION)) for name in near], len(nodes))
+    columns = [
+        np.tile(np.log1p(np.diff(adjacency.indptr.numpy()) - 1)[:, None], len(degree)),
+        _visits(adjacency, landmarks.toarray()),
+        _indicators([place.get(name.removeprefix(IDENTITY)) for name in own], len(nodes)),
+    ]
+    made = {name: column for column, name in enumerate((*degree, *near, *own))}
+    joined = sp.hstack([sp.csr_matrix(column) for column in columns]).tocsr()
+    return sp.csr_matrix(joined[:, [made[name] for name in names]], dtype=np.float32)
 
 
 def _landmarks(adjacency: SparseStructure) -> list[int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -37,6 +37,7 @@ class TableOptions:
         categorical: columns of nodes whose values are names, also where they look like numbers.
         impute: fill gaps in numbers with the mean of their column.
         allow_edgeless: take a table of edges without rows.
+        fills: what gaps are filled with in columns of an earlier table, by name.
         remembered: which of these columns were named for an earlier table, so that they need not be in this one.
     """
 
@@ -49,7 +50,16 @@ class TableOptions:
     categorical: tuple[str, ...] = ()
     impute: bool = False
     allow_edgeless: bool = False
+    fills: Mapping[str, float] = field(default_factory=dict)
     remembered: tuple[str, ...] = ()
+
+    def for_columns(self, found: Collection[str]) -> TableOptions:
+        """The options without columns that are only remembered and not there."""
+        gone = {name for name in self.remembered if name not in found}
+        single = ("source", "target", "node_id", "label", "split")
+        left_out: dict[str, Any] = {option: None for option in single if getattr(self, option) in gone}
+        ignore, categorical = (tuple(n for n in names if n not in gone) for names in (self.ignore, self.categorical))
+        return replace(self, **left_out, ignore=ignore, categorical=categorical, remembered=())
 
     def is_text(self, column: str) -> bool:
         """Is a column of nodes of this name no number, whatever its cells look like?"""
@@ -72,7 +82,7 @@ def graph_from_tables(
     ``like`` names the features of a trained graph, which these must be too. ``known`` are the ids of its nodes, which
     edges may name without a row in ``nodes``: they come after the others, without features and label.
     """
-    options = _without_missing(options, {*edges.columns, *(nodes.columns if nodes else ())})
+    options = options.for_columns({*edges.columns, *(nodes.columns if nodes else ())})
     _check_named_columns(edges, nodes, options)
     ends = [edges.texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
     if not len(edges) and (nodes is None or not options.allow_edgeless):
@@ -89,7 +99,13 @@ def graph_from_tables(
     own = set(ids) if trained else set()
     old = [end for end in dict.fromkeys(chain(*ends)) if end in trained and end not in own] if trained else []
     positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path)
-    return RawGraph(name, [*ids, *old], positions, **_padded(columns, len(ids), len(old)), remarks=tuple(remarks))
+    if nodes is None and trained and ids:
+        remarks.append(
+            f"{edges.path}: {len(ids)} nodes are named by edges alone and were not there at training: {listed(ids)}"
+        )
+    padded = _padded(columns, len(ids), len(old))
+    described = len(ids) if old else None
+    return RawGraph(name, [*ids, *old], positions, **padded, remarks=tuple(remarks), num_described=described)
 
 
 def _read_nodes(
@@ -108,6 +124,8 @@ def _read_nodes(
     ids = nodes.texts(id_column)
     _check_ids(nodes, ids)
     label = _node_column(nodes, "label", LABEL_NAMES, options)
+    if label is None and like is None:
+        remarks.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
     split = _node_column(nodes, "split", SPLIT_NAMES, options)
     used = (id_column, label, split, *options.ignore)
     elsewhere = set(matrix.names or numbered_features(matrix.matrix.shape[1]) if matrix else ())
@@ -116,13 +134,14 @@ def _read_nodes(
         [column for column in nodes.columns if column not in used],
         categorical=options.categorical,
         impute=options.impute,
+        fills=options.fills,
         like=None if like is None else [name for name in like if name not in elsewhere],
     )
     remarks += encoded.remarks
     return ids, {
         "features": encoded.matrix(len(nodes)) if encoded.names else None,
         "feature_names": encoded.names or None,
-        "labels": None if label is None else read_labels(nodes, label, remarks),
+        "labels": None if label is None else read_labels(nodes, label, remarks, asked=options.label is not None),
         "split": None if split is None else read_split(nodes, split),
     }
 
@@ -175,18 +194,6 @@ def _joined(matrices: list[Any], *, axis: int) -> Any:
 
 def _skipped(table: Table) -> list[str]:
     return [f"{table.path}: {table.comments} lines that start with # skipped"] if table.comments else []
-
-
-def _without_missing(options: TableOptions, found: Collection[str]) -> TableOptions:
-    """The options without columns that are only remembered and not there."""
-    gone = {name for name in options.remembered if name not in found}
-    return replace(
-        options,
-        label=None if options.label in gone else options.label,
-        split=None if options.split in gone else options.split,
-        ignore=tuple(name for name in options.ignore if name not in gone),
-        categorical=tuple(name for name in options.categorical if name not in gone),
-    )
 
 
 def _check_named_columns(edges: Table, nodes: Table | None, options: TableOptions) -> None:

@@ -52,6 +52,11 @@ def _count_in_columns(features: Features, *, above: float) -> Tensor:
     return (features > above).sum(0)
 
 
+def column_means(features: Features) -> Tensor:
+    """The mean of every column, (F,)."""
+    return _moments(features)[0]
+
+
 def _scaled_rows(features: Features, power: int) -> Features:
     if isinstance(features, SparseMatrix):
         values = features.values.double()  # a float32 sum can overflow where its parts do not

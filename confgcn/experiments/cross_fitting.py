@@ -63,12 +63,12 @@ def check_fittable(graph: Graph, settings: RunSettings) -> None:
     if len(graph.train) < FEWEST_LABELS:
         raise DataError(
             f"{graph.name}: no validation nodes, and {len(graph.train)} labels are too few to hold out a fifth of them "
-            f"in turn; at least {FEWEST_LABELS} are needed, or select = 'last' and stop = 'never'"
+            f"in turn; at least {FEWEST_LABELS} are needed, or --set select=last --set stop=never"
         )
     if int((torch.bincount(graph.train_labels) > 1).sum()) < 2:
         raise DataError(
             f"{graph.name}: no validation nodes, and fewer than two classes have two labels, so that none can be held "
-            "out; use select = 'last' and stop = 'never'"
+            f"out; use --set select=last --set stop=never{''.join(f'. {text}' for text in graph.remarks)}"
         )
 
 

@@ -11,7 +11,9 @@ from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.graph_files import read_graph
 from confgcn.data.raw import RawGraph, numbered_features, raw_from_graph
 from confgcn.data.splits import hold_out
+from confgcn.data.statistics import GraphStatistics, describe
 from confgcn.data.tables import TableOptions
+from confgcn.data.transforms import column_means
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph_names import GRAPH_NAMES, check_graph_name
@@ -121,7 +123,10 @@ class GraphFiles:
 
     def read_new(self, graph: Graph) -> RawGraph:
         """Nodes and edges to be joined to a graph, whose features they must have and whose nodes edges may name."""
-        return self._read(like=graph.feature_names or numbered_features(graph.num_features), known=graph.node_names)
+        names = graph.feature_names or numbered_features(graph.num_features)
+        means = dict(zip(names, column_means(graph.features).tolist(), strict=True))
+        files = replace(self, options=replace(self.options, fills=means))
+        return files._read(like=names, known=graph.node_names)
 
     def load(self, split_seed: int) -> Graph:
         return split_by_shares(self._read().build(self.structural), self.shares, split_seed)
@@ -149,8 +154,8 @@ def recorded_options(config: Mapping[str, Any], **changes: Any) -> TableOptions:
     recorded = {name: value for name, value in config.get("source", {}).items() if name in known}
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
     options = TableOptions(**{**plain, **changes})
-    optional = ("label", "split", "ignore", "categorical")  # what new nodes may do without
-    names = [name for key in optional if key not in changes for name in _listed(getattr(options, key))]
+    columns = ("source", "target", "node_id", "label", "split", "ignore", "categorical")
+    names = [name for key in columns if key not in changes for name in _listed(getattr(options, key))]
     return replace(options, remembered=tuple(names))
 
 
@@ -180,13 +185,15 @@ class GivenGraph:
         return {"source": {"graph": "in memory"}}
 
 
-def load_to_look_at(source: GraphSource, split_seed: int) -> Graph:
-    """The graph, also where it has no features to train on."""
+def load_to_look_at(source: GraphSource, split_seed: int) -> tuple[Graph, GraphStatistics]:
+    """The graph and what is in it, also where it has no features to train on."""
     raw = source.raw()
     if raw.features is not None:
-        return source.load(split_seed)
+        graph = source.load(split_seed)
+        return graph, describe(graph)
     hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
-    return replace(raw, remarks=(*raw.remarks, hint)).build(("degree",))
+    graph = replace(raw, remarks=(*raw.remarks, hint)).build(("degree",))
+    return graph, replace(describe(graph), features=0, stored_features=0)
 
 
 def source_of(graph: str | Path | Graph | GraphSource, data_dir: Path | str | None = None) -> GraphSource:

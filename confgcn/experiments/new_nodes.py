@@ -18,12 +18,13 @@ from confgcn.method import Prediction
 
 @dataclass(frozen=True, eq=False)
 class ExtendedRun:
-    """What is said of old and new nodes; ``extension`` says which are which."""
+    """What is said of old and new nodes; ``extension`` says which are which, ``before`` what was said of the old."""
 
     extension: Extension
     prepared: Graph
     prediction: Prediction
     assessment: Assessment
+    before: tuple[Graph, Prediction, Assessment]
 
 
 def predict_new_nodes(
@@ -31,21 +32,22 @@ def predict_new_nodes(
 ) -> ExtendedRun:
     """Predict the nodes that ``addition`` joins to the graph of the training, given as it was loaded.
 
-    Nodes that were there keep their label scores and precisions, and unless ``update_existing`` what was said of them.
+    Nodes that were there keep their label scores and precisions, and unless ``update_existing`` their features and what
+    was said of them.
     """
     _check_unperturbed(run.data)
-    extension = extend_graph(graph, addition)
+    extension = extend_graph(graph, addition, take_features=update_existing)
     prepared = run.data.prepare(extension.graph, seed=run.config["seed"], fitted_on=graph)
     visible = prepared.training_view()
     prediction = run.method.extend(visible).predict(visible)
-    _, before, assessed = run.assessed(graph, **asked)
+    base, before, assessed = run.assessed(graph, **asked)
     nodes = extension.known[graph.validation if run.held_out is None else graph.train]
     held_out = _with_rows(prediction, run.held_out or before, extension.known)
-    assessment = assess(prepared, prediction, nodes, held_out=held_out, **asked)
+    assessment = assess(prepared, _with_usual_precision(prediction, extension), nodes, held_out=held_out, **asked)
     if not update_existing:
         prediction = _with_rows(prediction, before, extension.known)
         assessment = _kept(assessment, assessed, extension.known)
-    return ExtendedRun(extension, prepared, prediction, assessment)
+    return ExtendedRun(extension, prepared, prediction, assessment, (base, before, assessed))
 
 
 def _check_unperturbed(data: DataSettings) -> None:
@@ -54,6 +56,17 @@ def _check_unperturbed(data: DataSettings) -> None:
         raise UsageError(
             f"the run was trained on a graph changed on purpose ({', '.join(changed)}): nothing can be added"
         )
+
+
+def _with_usual_precision(prediction: Prediction, extension: Extension) -> Prediction:
+    """As calibration is to see it: new nodes with the mean precision of the others.
+
+    Theirs comes of a few steps and not of a training, so that a temperature by precision would mistake it.
+    """
+    if prediction.precision is None or not len(extension.new):
+        return prediction
+    usual = prediction.precision[extension.known].mean(0).expand(len(extension.new), -1)
+    return replace(prediction, precision=prediction.precision.index_copy(0, extension.new, usual))
 
 
 def _with_rows(prediction: Prediction, rows: Prediction, places: Tensor) -> Prediction:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ import torch
 
 from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
+from confgcn.data.delimited import quoted
 from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.evaluation.accuracy import accuracy
@@ -163,7 +162,7 @@ def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> 
     columns = {"set": nothing, "accepted": nothing}
     if assessment.sets is not None:
         inside = [torch.nonzero(row).squeeze(1).tolist() for row in assessment.sets]
-        names = [name.replace("|", r"\|") for name in graph.class_names]
+        names = [in_set(name) for name in graph.class_names]
         columns["set"] = ["|".join(names[c] for c in labels) for labels in inside]
     if assessment.decision is not None:
         asked = set(assessment.others.tolist())
@@ -181,6 +180,11 @@ def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> 
     if prediction.evidence is not None:
         columns["evidence"] = _numbers(prediction.evidence)
     return columns
+
+
+def in_set(name: str) -> str:
+    r"""A class as it stands in a set, whose labels are joined by ``|``: a backslash before each ``|`` and backslash."""
+    return name.replace("\\", r"\\").replace("|", r"\|")
 
 
 def _heard_most(graph: Graph, influence: torch.Tensor) -> list[str]:
@@ -226,11 +230,8 @@ def suspicious_edge_table(graph: Graph, assessment: Assessment) -> Columns:
 
 def table_bytes(columns: Columns) -> bytes:
     """As CSV."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return stream.getvalue().encode()
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(quoted, row)) + "\n" for row in rows).encode()
 
 
 def measure(

@@ -71,13 +71,22 @@ def _new(run: SavedRun, graph: Graph, files: GraphFiles, *, update_existing: boo
     found = predict_new_nodes(run, graph, addition, update_existing=update_existing)
     extension, test = found.extension, found.prepared.test
     table = prediction_table(found.prepared, found.prediction, found.assessment)
+    if not update_existing:
+        _put_rows(table, prediction_table(*found.before), extension.known.tolist())
     is_new = set(extension.new.tolist())
     table["is_new"] = ["yes" if node in is_new else "no" for node in range(found.prepared.num_nodes)]
     rows = extension.listed.tolist() if not update_existing else range(found.prepared.num_nodes)
     known = accuracy(found.prediction.logits[test], found.prepared.labels[test]) if len(test) else None
     decision = None if found.assessment.decision is None else found.assessment.decision.message()
-    summary = {"new": len(is_new), "accuracy": known, "decision": decision, "notices": addition.remarks}
+    summary = {"new": len(is_new), "accuracy": known, "decision": decision, "notices": extension.graph.remarks}
     return _chosen(table, rows), summary
+
+
+def _put_rows(table: Columns, rows: Columns, places: Sequence[int]) -> None:
+    """What was said of nodes that were there, in their places."""
+    for name, column in rows.items():
+        for place, text in zip(places, column, strict=True):
+            table[name][place] = text
 
 
 def _chosen(table: Columns, rows: Sequence[int]) -> Columns:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError
+from confgcn.experiments.outputs import in_set
 from confgcn.experiments.saved_run import Judged
 from confgcn.graph import Graph
 from confgcn.training.run_directory import RunDirectory
@@ -124,10 +125,15 @@ def _nodes(judged: Judged, rows: list[Row], shown: Tensor) -> dict[str, Any]:
         "own": _listed(own, shown),
         "evidence": _listed(prediction.evidence, shown),
         "novelty": [float(row["novelty"]) for row in written] or None,
-        "accepted": [ANSWERS.index(row["accepted"]) for row in written] or None,
+        "accepted": _answers(written),
         "sets": _sets(written, graph.class_names),
         "heard_most": [row.get("heard_most", "") for row in written] or None,
     }
+
+
+def _answers(rows: list[Row]) -> list[int] | None:
+    """May each label be accepted? None where that was not asked of any."""
+    return [ANSWERS.index(row["accepted"]) for row in rows] if any(row["accepted"] for row in rows) else None
 
 
 def _listed(values: Tensor | None, shown: Tensor) -> list[Any] | None:
@@ -151,10 +157,10 @@ def _sets(rows: list[Row], classes: Sequence[str]) -> list[list[int]] | None:
 
 
 def read_set(text: str, classes: Sequence[str]) -> list[int]:
-    r"""The classes of a prediction set as it is written: in their order, joined by ``|``, which is ``\|`` in a name."""
+    """The classes of a prediction set as it is written: in their order, joined by ``|``."""
     found = []
     for number, name in enumerate(classes):
-        written = name.replace("|", r"\|")
+        written = in_set(name)
         if text == written or text.startswith(written + "|"):
             found.append(number)
             text = text[len(written) + 1 :]

@@ -167,11 +167,12 @@ def run_once(
 ) -> dict[str, Any]:
     """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a graph that has no name."""
     directory.start(config)
+    notices = outputs.record_environment(directory.environment, graph)
     if directory.finished:
         return outputs.read_metrics(directory.metrics)
     if keep is not None:
         outputs.keep_graph(directory, keep)
-    for notice in outputs.record_environment(directory.environment, graph):
+    for notice in notices:
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
@@ -249,6 +250,8 @@ def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
     return {
         "test_accuracy": _mean(results, "test_accuracy"),
         "test_accuracy_std": _std(results, "test_accuracy"),
+        "held_out_accuracy": _mean(results, "held_out_accuracy"),
+        "held_out_accuracy_std": _std(results, "held_out_accuracy"),
         "validation_accuracy": _mean(results, "validation_accuracy"),
         "seconds": round(sum(result["seconds"] for result in results), 3),
         "seeds": len(results),

@@ -117,7 +117,9 @@ def validation_accuracy(request: RunRequest) -> float:
     total = 0.0
     for run, graph in enumerate(graphs_of_runs(request)):
         if not len(graph.validation):
-            raise DataError(f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3")
+            raise DataError(
+                f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3"
+            )
         try:
             loop = trained_loop(graph, settings, seed=request.seed + run)
         except DivergedError:

@@ -128,7 +128,9 @@ def quality(numbers: Numbers) -> str:
         else "are calibrated by held-out labels"
     )
     caveat = (
-        " The same labels chose the weights and the calibration: expect a little less." if found["is_selection"] else ""
+        " The same labels chose the length of the training and the calibration: expect a little less."
+        if found["is_selection"] or found["measured_on"] != "test nodes"
+        else ""
     )
     return (
         f"Measured on {count(found['count'])} {found['measured_on']}, which were not trained on. Probabilities "

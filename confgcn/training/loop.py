@@ -181,15 +181,21 @@ def check_trainable(graph: Graph, recipe: Recipe) -> None:
     """Training needs labels of at least two classes, and a validation set if a rule looks at it."""
     classes = graph.labels[graph.train].unique()
     if len(classes) == 0:
-        raise DataError(f"{graph.name}: no node has a training label")
+        raise DataError(f"{graph.name}: no node has a training label{_why_none(graph)}")
     if len(classes) == 1:
         only = graph.class_names[int(classes[0])]
         raise DataError(f"{graph.name}: all training labels are of one class, {only!r}; at least two are needed")
     if not len(graph.validation) and needs_validation(recipe.select, recipe.stop):
         raise DataError(
             f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "
-            "need one; use select = 'last' and stop = 'never'"
+            "need one; use --set select=last --set stop=never"
         )
+
+
+def _why_none(graph: Graph) -> str:
+    labelled = int((graph.labels >= 0).sum())
+    found = f", though {labelled} have a label: the split puts none of them into the training set" if labelled else ""
+    return "".join([found, *(f". {text}" for text in graph.remarks)])
 
 
 def _backward_of_sum(terms: Iterable[LossTerm]) -> None:

@@ -16,6 +16,7 @@ LOCK = "run.lock"
 CONFIG = "config.json"
 SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
 SCHEMA = 1
+PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 
@@ -60,7 +61,7 @@ class RunDirectory:
             write_atomic(self.config, to_json({SCHEMA_KEY: SCHEMA, **config}))
             return
         recorded, now = flattened(read_json(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
-        different = sorted(key for key in {*recorded, *now} if recorded.get(key) != now.get(key))
+        different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
         if different:
             changes = "; ".join(f"{key}: {recorded.get(key)!r} there, {now.get(key)!r} now" for key in different)
             raise UsageError(f"{self.path}: cannot resume with other settings ({changes})")

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 
 from confgcn.data.extension import extend_graph
 from confgcn.data.raw import RawGraph
+from confgcn.data.structural import is_structural, structural_features
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
+from confgcn.sparse import SparseMatrix
 
 NAMES = ("age", "size")
 
@@ -20,7 +22,7 @@ def old(**changes: object) -> Graph:
 
 
 def addition(**changes: object) -> RawGraph:
-    given = {"features": np.array([[7.0, 8.0], [9.0, 10.0]]), "feature_names": NAMES, "labels": [None, "v"]}
+    given = {"features": np.array([[2.0, 3.0], [9.0, 10.0]]), "feature_names": NAMES, "labels": [None, "v"]}
     edges = np.array([[0, 1]])
     return RawGraph("new", ["n3", "n4"], edges, **{**given, **changes})
 
@@ -42,7 +44,7 @@ def test_known_nodes_keep_features_and_labels_and_new_labels_are_for_testing() -
 
 
 def test_columns_are_joined_by_name() -> None:
-    swapped = addition(features=np.array([[8.0, 7.0], [10.0, 9.0]]), feature_names=("size", "age"))
+    swapped = addition(features=np.array([[3.0, 2.0], [10.0, 9.0]]), feature_names=("size", "age"))
     assert extend_graph(old(), swapped).graph.features[2].tolist() == [9, 10]
     assert extend_graph(old(), addition(feature_names=None)).graph.features[2].tolist() == [9, 10]
 
@@ -51,7 +53,8 @@ def test_features_are_kept_as_the_graph_keeps_its_own() -> None:
     wide = np.zeros((3, 20))
     wide[0, 0] = 1
     sparse = old(features=wide, feature_names=None)
-    found = extend_graph(sparse, addition(features=sp.csr_matrix(np.ones((2, 20))), feature_names=None)).graph
+    given = sp.csr_matrix(np.array([[0.0] * 20, [1.0] * 20]))
+    found = extend_graph(sparse, addition(features=given, feature_names=None)).graph
     assert type(found.features) is type(sparse.features)
     assert found.features.to_scipy().toarray()[2].tolist() == [1.0] * 20
 
@@ -71,9 +74,40 @@ def test_what_does_not_fit_is_named() -> None:
         extend_graph(old(), addition(features=np.ones((2, 1)), feature_names=("age",)))
     with pytest.raises(DataError, match=r"have 3 features.*trained on 2"):
         extend_graph(old(), addition(features=np.ones((2, 3)), feature_names=None))
-    with pytest.raises(DataError, match="no features, 2 are expected: age, size"):
+    with pytest.raises(DataError, match="no features, 2 are expected as columns of their table: age, size"):
         extend_graph(old(), addition(features=None, feature_names=None))
-    with pytest.raises(DataError, match="'w' of a new node is none of the classes u, v"):
-        extend_graph(old(), addition(labels=[None, "w"]))
     with pytest.raises(DataError, match="column 0 is NaN"):
-        extend_graph(old(), addition(features=np.array([[0.0, 0.0], [np.nan, 0.0]])))
+        extend_graph(old(), addition(features=np.array([[2.0, 3.0], [np.nan, 0.0]])))
+
+
+def test_a_label_that_training_did_not_know_is_remarked_and_not_compared() -> None:
+    graph = extend_graph(old(), addition(labels=[None, "w"])).graph
+    assert graph.labels[2] == -1
+    assert any("'w'" in text or "w" in text.split(": ")[1] for text in graph.remarks)
+
+
+@pytest.mark.parametrize("names", [("age", "zip"), ("age", "graph-like"), ("h", "z")])
+def test_made_columns_stand_where_training_had_them(names: tuple[str, str]) -> None:
+    ids, edges = ["n1", "n3", "n20"], np.array([[0, 1], [1, 2]])
+    raw = RawGraph("old", ids, edges, np.arange(6.0).reshape(3, 2), names, ["u", "v", None])
+    graph = raw.build(["degree", "positional", "identity"])
+    whole = RawGraph("all", [*ids, "n4"], np.array([[0, 1], [1, 2], [1, 3]]), np.arange(8.0).reshape(4, 2), names)
+    new = RawGraph("new", ["n3", "n4"], np.array([[0, 1]]), np.array([[2.0, 3.0], [6.0, 7.0]]), names)
+    found = extend_graph(graph, new).graph
+    made = structural_features(found.adjacency, found.node_names, [n for n in graph.feature_names if is_structural(n)])
+    expected = dict(zip(names, (6.0, 7.0), strict=True))
+    expected |= dict(zip([n for n in graph.feature_names if is_structural(n)], made.toarray()[2], strict=True))
+    row = found.features[2] if not isinstance(found.features, SparseMatrix) else found.features.to_scipy().toarray()[2]
+    assert whole.build(["degree"]).node_names == found.node_names
+    np.testing.assert_allclose(np.asarray(row), [expected[name] for name in graph.feature_names])
+
+
+def test_known_nodes_with_other_features_are_refused_or_taken_where_asked() -> None:
+    other = addition(features=np.array([[7.0, 8.0], [9.0, 10.0]]))
+    with pytest.raises(DataError, match=r"1 nodes have other features than at training, the first is 'n3'"):
+        extend_graph(old(), other)
+    found = extend_graph(old(), other, take_features=True).graph
+    assert found.features.tolist() == [[0, 1], [7, 8], [9, 10], [4, 5]]
+    named_alone = addition(features=np.array([[9.0, 10.0], [0.0, 0.0]]), labels=None)
+    named_alone = RawGraph("new", ["n4", "n3"], np.array([[0, 1]]), named_alone.features, NAMES, num_described=1)
+    assert extend_graph(old(), named_alone).graph.features.tolist() == [[0, 1], [2, 3], [9, 10], [4, 5]]

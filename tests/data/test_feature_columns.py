@@ -85,7 +85,7 @@ def test_x01_a_gap_in_numbers_names_line_column_and_count(gap: str) -> None:
         encoded(table)
     columns, remarks = encoded(table, impute=True)
     assert columns == {"x": [1, 2, 3, 2]}
-    assert remarks == ["nodes.csv: column 'x': 2 gaps filled with its mean"]
+    assert remarks == ["nodes.csv: column 'x': 2 gaps filled with the mean, 2"]
 
 
 def test_x01_a_gap_in_a_typed_column_is_a_gap() -> None:

@@ -162,11 +162,20 @@ def test_p12_what_is_there_is_not_touched_without_being_asked(tmp_path: Path) ->
     assert [file.name for file in (tmp_path / "g").iterdir()] == ["notes.txt"]
 
 
-def test_overwriting_leaves_one_graph_and_other_files(tmp_path: Path) -> None:
-    for name in ("edges.tsv", "nodes.parquet", "features.npy", "notes.txt"):
+def test_overwriting_replaces_its_own_files_and_removes_none(tmp_path: Path) -> None:
+    for name in ("edges.csv", "nodes.py", "notes.txt"):
         (tmp_path / name).write_text("old")
     write_graph(small(), tmp_path, write=put, overwrite=True)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["edges.csv", "nodes.csv", "notes.txt"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["edges.csv", "nodes.csv", "nodes.py", "notes.txt"]
+    assert (tmp_path / "nodes.py").read_text() == "old"
+
+
+@pytest.mark.parametrize("rival", ["edges.tsv", "nodes.parquet", "features.npy", "edges.csv.gz"])
+def test_parts_of_another_graph_are_left_and_named(tmp_path: Path, rival: str) -> None:
+    (tmp_path / rival).write_text("old")
+    with pytest.raises(UsageError, match=rf"holds {rival}, parts of another graph"):
+        write_graph(small(), tmp_path, write=put, overwrite=True)
+    assert [file.name for file in tmp_path.iterdir()] == [rival]
 
 
 def test_a_table_alone_has_no_place_for_a_graph(tmp_path: Path) -> None:

@@ -86,5 +86,8 @@ def test_holding_out_takes_its_share_of_every_class_and_leaves_each_one(small_gr
     again, other = (hold_out(whole, seed=seed, validation=0.2, test=0.3) for seed in (3, 4))
     assert torch.equal(graph.test, again.test)
     assert not torch.equal(graph.test, other.test)
-    few = replace(whole, train=torch.arange(4))
-    assert len(hold_out(few, seed=0, validation=0.5, test=0.49).train) >= len(few.labels[:4].unique())
+    few = replace(whole, train=torch.arange(12))
+    kept = hold_out(few, seed=0, validation=0.5, test=0.49)
+    assert torch.equal(kept.labels[kept.train].unique(), few.labels[:12].unique())
+    with pytest.raises(DataError, match=r"a test share of 0\.01 of 12 labels is none"):
+        hold_out(few, seed=0, validation=0.0, test=0.01)

@@ -79,7 +79,8 @@ def test_a_graph_without_features_can_be_looked_at_but_not_loaded(tmp_path: Path
     source = GraphFiles(tmp_path)
     with pytest.raises(ConfGCNError, match="no features"):
         source.load(0)
-    seen = load_to_look_at(source, 0)
+    seen, statistics = load_to_look_at(source, 0)
+    assert statistics.features == 0
     assert any("--add-features" in text for text in seen.notices())
     assert GraphFiles(tmp_path, structural=("degree",)).load(0).feature_names == ("graph:degree",)
 

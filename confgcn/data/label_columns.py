@@ -38,8 +38,8 @@ def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = 
     ]
     if not asked and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
         remarks.append(
-            f"{table.path}: column {column!r} has another label for each of {len(counts)} nodes, as names have; if it is "
-            f"none, say which column holds the labels with --label, or leave it out with --ignore {column}"
+            f"{table.path}: column {column!r} has another label for each of {len(counts)} nodes, as names have; if "
+            f"it is none, say which column holds the labels with --label, or leave it out with --ignore {column}"
         )
     remarks += _look_alikes(table, counts)
     return labels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_converting_there_and_back_keeps_every_byte(command: Command, tables: Pa
 
 def test_options_may_come_from_a_file_and_the_command_line_wins(command: Command, tables: Path, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
-        f'edges = "{tables}/edges.csv"\nnodes = "{tables}/nodes.csv"\nlabel = "team"\nignore = ["region"]\n'
+        f'edges = "{tables}/edges.csv"\nnodes = "{tables}/nodes.csv"\nlabel = "team"\nignore = "region"\n'
         'seed = 7\nout = "here"\nadd-features = ["degree"]\n[settings]\nepochs = 2\nhidden_dim = 5\n'
     )
     result = command("train", "--config", "run.toml", "--seed", "8")
@@ -180,17 +181,91 @@ def test_options_may_come_from_a_file_and_the_command_line_wins(command: Command
     assert (config["seed"], config["recipe"]["epochs"], config["model"]["hidden_dim"]) == (8, 2, 5)
     assert config["source"]["ignore"] == ["region"]
     assert config["source"]["structural"] == ["degree"]
-    (tmp_path / "bad.toml").write_text("sed = 7\n")
-    wrong = command("train", "demo", "--config", "bad.toml")
-    assert wrong.returncode == 2
-    assert "did you mean 'seed'" in wrong.stderr
+    for text, message in (
+        ("sed = 7", "did you mean 'seed'"),
+        ("epochs = true", "bad.toml: epochs = True"),
+        ("epochs = [1]", "bad.toml: epochs is a list"),
+        ("resume = 1", "expected true or false"),
+    ):
+        (tmp_path / "bad.toml").write_text(text)
+        wrong = command("train", "demo", "--config", "bad.toml")
+        assert wrong.returncode == 2
+        assert message in wrong.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_changed_features_of_a_known_node_are_refused_or_taken(
+    command: Command, trained: Path, tables: Path, tmp_path: Path
+) -> None:
+    rows = read(tables / "nodes.csv")
+    person = next(row for row in rows if row["id"] == "person 20")
+    write(tmp_path / "n.csv", list(person), [[*{**person, "x0": "9"}.values()]])
+    (tmp_path / "e.csv").write_text("from,to\n")
+    new = ("--edges", "e.csv", "--nodes", "n.csv", "--out", "o.csv")
+    refused = command("predict", trained, *new)
+    assert refused.returncode == 3
+    assert "'person 20'" in refused.stderr
+    assert not (tmp_path / "o.csv").exists()
+    assert command("predict", trained, *new, "--update-existing").returncode == 0
+    after = {row["node"]: row["probability"] for row in read(tmp_path / "o.csv")}
+    before = {row["node"]: row["probability"] for row in read(trained / "predictions.csv")}
+    assert after["person 20"] != before["person 20"]
+
+
+def test_gaps_of_new_nodes_are_filled_with_the_means_of_the_training(command: Command, tmp_path: Path) -> None:
+    people = [[f"p{i}", "ab"[i % 2], str(i % 2 * 10), ""] for i in range(30)]
+    for row in people[:29]:
+        row[3] = "4"
+    write(tmp_path / "nodes.csv", ["id", "label", "x", "z"], people)
+    write(tmp_path / "edges.csv", ["source", "target"], [(f"p{i}", f"p{(i + 2) % 30}") for i in range(30)])
+    assert command("train", ".", "--impute", "--epochs", "3", "--out", "run").returncode == 0
+    write(tmp_path / "new.csv", ["id", "x", "z"], [["q", "0", ""]])
+    write(tmp_path / "more.csv", ["source", "target"], [("q", "p0")])
+    result = command("predict", "run", "--edges", "more.csv", "--nodes", "new.csv", "--json")
+    assert result.returncode == 0, result.stderr
+    assert "filled with the mean, 4" in result.stderr
+
+
+def test_names_with_line_ends_stay_one_row_and_one_node(command: Command, tmp_path: Path) -> None:
+    names = ["a\rb", "c\r\nd", "e\nf", *(f"p{i}" for i in range(27))]
+    write(tmp_path / "nodes.csv", ["id", "label", "x"], [[name, "ab"[i % 2], str(i)] for i, name in enumerate(names)])
+    write(tmp_path / "edges.csv", ["source", "target"], [(names[i], names[(i + 2) % 30]) for i in range(30)])
+    assert command("train", ".", "--epochs", "2", "--out", "run").returncode == 0
+    assert [row["node"] for row in read(tmp_path / "run" / "predictions.csv")].count("a\rb") == 1
+    assert len(read(tmp_path / "run" / "predictions.csv")) == 30
+    assert command("report", "run").returncode == 0
+
+
+def test_several_seeds_without_a_test_set_are_summed_up(command: Command, tables: Path) -> None:
+    source = ("--edges", tables / "edges.csv", "--nodes", tables / "nodes.csv", "--label", "team")
+    result = command("train", *source, "--epochs", "3", "--seeds", "2", "--out", "two", "--json")
+    summary = json.loads(result.stdout)
+    each = [run["held_out_accuracy"] for run in summary["runs"]]
+    assert summary["held_out_accuracy"] == pytest.approx(sum(each) / 2)
+
+
+def test_a_resumed_run_does_not_mix_two_graphs(command: Command, tables: Path, tmp_path: Path) -> None:
+    home = tmp_path / "people"
+    shutil.copytree(tables, home, ignore=shutil.ignore_patterns("run"))
+    words = ("train", "people", "--label", "team", "--epochs", "2", "--seeds", "2", "--out", "two")
+    assert command(*words).returncode == 0
+    shutil.rmtree(tmp_path / "two" / "seed-1")
+    (tmp_path / "two" / "metrics.json").unlink()
+    for file in ("nodes.csv", "edges.csv"):
+        (home / file).write_text((home / file).read_text().replace("person 20", "person twenty"))
+    refused = command(*words, "--resume")
+    assert refused.returncode == 3
+    assert "another graph" in refused.stderr
+    assert not (tmp_path / "two" / "seed-1").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("train",), 2, "no graph"),
+        (("inspect", "demo", "--edges", "nope.csv"), 2, "named graph"),
+        (("predict", "nowhere", "--features", "f.npy"), 2, "--features needs --edges"),
+        (("predict", "nowhere"), 2, "nothing new to predict"),
         (("train", "coar"), 2, "did you mean 'cora'"),
         (("train", "./nowhere"), 4, "nowhere"),
         (("train", "demo", "--label", "x"), 2, "named graph"),

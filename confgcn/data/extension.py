@@ -133,7 +133,7 @@ def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, 
         raise DataError(
             f"{len(changed)} nodes have other features than at training, the first is {addition.ids[changed[0]]!r}; if "
             "they are other nodes give them names of their own (rows without names are nodes 0, 1, ... of the "
-            "training); if they have changed ask for existing nodes to be updated"
+            "training); if they have changed, --update-existing takes their new features"
         )
     taken: Any = sp.lil_matrix(old) if sp.issparse(old) else old.copy()
     taken[np.ix_(listed[changed], columns)] = given[changed].toarray()

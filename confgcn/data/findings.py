@@ -29,7 +29,7 @@ def findings(graph: Graph, statistics: GraphStatistics) -> list[Finding]:
 
 
 def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:
-    kinds = _kinds(graph)
+    kinds = _kinds(graph) if s.features else ""
     labelled = int((graph.labels >= 0).sum())
     yield (
         f"{graph.name}: {s.nodes:,} nodes, {s.edges.unique:,} edges, {s.features:,} features, "

@@ -47,3 +47,11 @@ def test_a_graph_without_labels_or_with_one_class_is_told_so() -> None:
 
 def test_remarks_of_the_reader_are_passed_on() -> None:
     assert "title looks like text" in said(graph_of(["a", "b"], [(0, 1)], remarks=("title looks like text",)))[1]
+
+
+def test_kinds_of_features_are_told() -> None:
+    names = ["age", "venue=A", "venue=B"]
+    features = np.arange(6.0).reshape(2, 3)
+    raw = RawGraph("mine", ["n0", "n1"], np.array([[0, 1]]), features, names, ["a", "b"])
+    plain, _ = said(raw.build(["degree"]))
+    assert "features: 1 numbers, 1 categories (venue with 2 values), 1 made from the graph" in plain

@@ -11,7 +11,7 @@ import torch
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import UsageError
 from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.new_nodes import predict_new_nodes
+from confgcn.experiments.new_nodes import _with_usual_precision, predict_new_nodes
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.experiments.saved_run import as_saved
 from confgcn.graph import Graph
@@ -105,3 +105,13 @@ def test_a_graph_changed_on_purpose_takes_no_nodes(small_graph: Graph) -> None:
     run = finished(small_graph, flipped_labels=0.2)
     with pytest.raises(UsageError, match="changed on purpose"):
         predict_new_nodes(as_saved(run), run.graph, raw_from_graph(small_graph))
+
+
+def test_calibration_sees_new_nodes_with_the_usual_precision(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+    run, raw, _ = parts
+    found = predict_new_nodes(as_saved(run), run.graph, raw)
+    seen = _with_usual_precision(found.prediction, found.extension)
+    usual = found.prediction.precision[found.extension.known].mean(0)
+    torch.testing.assert_close(seen.precision[found.extension.new], usual.expand(12, -1))
+    assert torch.equal(seen.precision[found.extension.known], found.prediction.precision[found.extension.known])
+    assert not torch.equal(seen.precision, found.prediction.precision)  # what is handed out is the nodes' own

@@ -23,16 +23,15 @@ from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, UsageError, unknown_name
+from confgcn.experiments.estimator_record import EstimatorRecord, plain
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.graph_source import GivenGraph, Shares
 from confgcn.experiments.new_nodes import predict_new_nodes
-from confgcn.experiments.presets import SECTIONS, resolve
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.method import Prediction
-from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory, claimed
 from confgcn.training.seed import seeded
 from confgcn.training.threads import computing_with
@@ -109,7 +108,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tell = notify or (lambda _: None)
         for notice in built.notices():
             tell(notice)
-        with computing_with(_plain(self.threads)):
+        with computing_with(plain(self.threads)):
             loaded = request.source.load(request.split_seed_of(0))
             run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
         self._take(run, raw.ids, LabelValues.of(y, built.class_names))
@@ -162,7 +161,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = self._run.prepared.node_names
         if str(node) not in names:
             raise unknown_name("node", str(node), names)
-        with computing_with(_plain(self.threads)):
+        with computing_with(plain(self.threads)):
             return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
@@ -186,10 +185,10 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write a run directory, which every command reads too; nothing in it is executed when it is loaded."""
         target = RunDirectory(Path(directory))
         params = {**self.get_params(), "add_features": self._structural}
-        record = {"params": _plain(params), "order": self._order.tolist(), **self._values.to_json()}
+        record = EstimatorRecord(params, self._order.tolist(), self._values)
         with claimed(target.path, if_exists="refuse"):
             target.start(self._run.config)
-            write_sealed(target.estimator, record)
+            record.write(target.estimator)
             keep_run(target, self._run)  # metrics.json, which says that all is there, comes last
 
     @classmethod
@@ -197,16 +196,14 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Read what :meth:`save` or ``confgcn train`` wrote; the rows of a run by the latter are in natural order."""
         target = RunDirectory(Path(directory))
         run = finished_run(target.path)
-        if not target.estimator.is_file():
-            estimator = cls(**_params_of(run.config))
-            estimator._take(run, run.graph.node_names, LabelValues.of(None, run.graph.class_names))
-            return estimator
-        record = read_sealed(target.estimator)
+        if target.estimator.is_file():
+            record = EstimatorRecord.read(target.estimator, num_nodes=run.graph.num_nodes)
+        else:
+            record = EstimatorRecord.of_run(run)
         try:
-            estimator = cls(**{**record["params"], "add_features": tuple(record["params"]["add_features"])})
-            names = _reordered(run.graph.node_names, record["order"])
-            estimator._take(run, names, LabelValues.from_json(record))
-        except (KeyError, TypeError, ValueError) as error:
+            estimator = cls(**record.params)
+            estimator._take(run, [run.graph.node_names[place] for place in record.order], record.values)
+        except (TypeError, ValueError) as error:
             raise CorruptFileError(f"{target.estimator}: describes no estimator of this run ({error})") from None
         return estimator
 
@@ -239,9 +236,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             GivenGraph(graph, Shares(self.validation, self.test)),
             method=self.method,
             preset=self.preset,
-            seed=_plain(self.random_state),
-            threads=_plain(self.threads),
-            overrides=_plain(settings),
+            seed=plain(self.random_state),
+            threads=plain(self.threads),
+            overrides=plain(settings),
         )
         return replace(request, split_seed=request.seed % (MAX_SPLIT_SEED + 1))  # random_state seeds the split too
 
@@ -287,7 +284,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = self._run
         if graph is None and features is not None:
             raise UsageError("X was passed without a graph: pass both, or none for the nodes of the training")
-        with computing_with(_plain(self.threads)):
+        with computing_with(plain(self.threads)):
             if graph is None:
                 assessment = as_saved(run).assessed(run.graph, **asked)[2] if asked else run.assessment
                 return run.prediction, assessment, self._order
@@ -295,33 +292,3 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with seeded(run.config["seed"]):
                 found = predict_new_nodes(as_saved(run), run.graph, addition, update_existing=update_existing, **asked)
         return found.prediction, found.assessment, found.extension.listed
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: no tuples, no numbers of numpy."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _params_of(config: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that ask for a run which a command made, its graph being given."""
-    usual = resolve(config["method"], config["preset"], "", {}).as_dict()
-    settings = {
-        name: value
-        for section in SECTIONS
-        for name, value in config[section].items()
-        if value != usual[section].get(name)
-    }
-    known = {"preset": config["preset"], "method": config["method"], "random_state": config["seed"]}
-    source = config.get("source", {})
-    shares = {name: source[name] for name in ("validation", "test") if name in source}
-    return {**known, "settings": settings or None, "add_features": source.get("structural", []), **shares}
-
-
-def _reordered(names: Sequence[str], order: Sequence[int]) -> list[str]:
-    if sorted(order) != list(range(len(names))):
-        raise ValueError(f"the order of the rows is none of {len(names)} nodes")
-    return [names[place] for place in order]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,22 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the benchmark files are not in {folder}: set CONFGCN_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[[str], ModuleType]:
+    """Scripts of the repository that are no part of the package, as modules."""
+
+    def load(path: str) -> ModuleType:
+        file = Path(__file__).parents[1] / path
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

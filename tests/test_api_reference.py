@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -20,14 +19,8 @@ Tell = Callable[[str], None]
 
 
 @pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    """tools/api_reference.py, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("api_reference", ROOT / "tools" / "api_reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def tool(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("tools/api_reference.py")
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,17 +31,11 @@ README_NAMES = rf"{NAMES}|AISTATS 2019|Python 3\.11|Apache-2\.0"
 
 
 @pytest.fixture(scope="module")
-def report() -> Iterator[ModuleType]:
-    """benchmarks/report.py, which is no part of the package."""
+def report(script: Callable[[str], ModuleType]) -> Iterator[ModuleType]:
     folder = str(ROOT / "benchmarks")
     sys.path.insert(0, folder)
     try:
-        spec = importlib.util.spec_from_file_location("report", ROOT / "benchmarks" / "report.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
+        yield script("benchmarks/report.py")
     finally:
         sys.path.remove(folder)
 

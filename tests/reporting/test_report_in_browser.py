@@ -224,6 +224,7 @@ def test_names_in_the_tables_open_the_explorer(opened: Page) -> None:
     name = link.text
     opened.run("arguments[0].click()", link)
     opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
+    assert opened.text("#chosen") == name
     opened.wait("Math.abs(document.getElementById('explorer').getBoundingClientRect().top) < innerHeight / 2")
 
 

@@ -13,7 +13,13 @@ import typer
 from confgcn.cli.console import AsJson, DataDir, print_json
 from confgcn.exceptions import ResourceError
 
-EXTRAS = {"figures": "matplotlib", "partition": "pymetis", "tune": "optuna"}  # confgcn[...]: what it brings
+EXTRAS = {  # confgcn[...]: what it brings
+    "figures": "matplotlib",
+    "parquet": "pyarrow",
+    "partition": "pymetis",
+    "pyg": "torch_geometric",
+    "tune": "optuna",
+}
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:

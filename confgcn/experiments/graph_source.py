@@ -185,6 +185,13 @@ class GivenGraph:
         return {"source": {"graph": "in memory"}}
 
 
+def in_memory(source: GraphSource) -> GraphSource:
+    """The same graph, its files read once and for all."""
+    if not isinstance(source, GraphFiles):
+        return source
+    return GivenGraph(replace(source, shares=Shares()).load(0), source.shares)
+
+
 def load_to_look_at(source: GraphSource, split_seed: int) -> tuple[Graph, GraphStatistics]:
     """The graph and what is in it, also where it has no features to train on."""
     raw = source.raw()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import ConfGCNError, DataError, DivergedError, ResourceError, UsageError
+from confgcn.experiments.graph_source import in_memory
 from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, trained_loop
 from confgcn.toml import read_toml
 from confgcn.training.threads import computing_with
@@ -33,8 +34,9 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
     with _database_errors(storage), computing_with(request.threads):
         study = _open_study(request, ranges, storage)
+        asked = replace(request, graph=in_memory(request.source))
         study.optimize(
-            lambda trial: validation_accuracy(replace(request, overrides=_suggest(trial, ranges))),
+            lambda trial: validation_accuracy(replace(asked, overrides=_suggest(trial, ranges))),
             n_trials=max(0, trials - _num_finished(study)),
             callbacks=[lambda study, trial: notify(_progress(study, trial))],
         )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from confgcn.exceptions import ResourceError, UsageError
+from confgcn.data.graph_files import read_graph
+from confgcn.data.graph_output import write_graph
+from confgcn.data.raw import raw_from_graph
+from confgcn.exceptions import DataError, ResourceError, UsageError
+from confgcn.experiments import graph_source
+from confgcn.experiments.graph_source import GraphFiles, Shares
 from confgcn.experiments.runs import RunRequest
 from confgcn.experiments.tuning import search, validation_accuracy
+from confgcn.graph import Graph
 
 optuna = pytest.importorskip("optuna")
 
@@ -101,3 +108,22 @@ def test_a_diverging_run_counts_as_zero() -> None:
         graph="demo", preset="released", overrides={"learning_rate": 1e6, "doubled_l2": 1e6, "epochs": 3}
     )
     assert validation_accuracy(request) == 0.0
+
+
+def test_files_are_read_once_and_must_leave_something_to_compare_by(
+    tmp_path: Path, small_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = replace(raw_from_graph(small_graph), split=None)
+    write_graph(raw, tmp_path / "g", write=lambda path, content: path.write_bytes(content))
+    (tmp_path / "space.toml").write_text("epochs = [1, 2]")
+    reads: list[Path] = []
+    monkeypatch.setattr(
+        graph_source, "read_graph", lambda path, *a, **k: reads.append(path) or read_graph(path, *a, **k)
+    )
+    where = {"space": tmp_path / "space.toml", "trials": 2, "notify": lambda _: None}
+    files = GraphFiles(tmp_path / "g", shares=Shares(validation=0.3))
+    found = search(RunRequest(files, method="gcn", seeds=2), storage=tmp_path / "a.db", **where)
+    assert found["trials"] == 2
+    assert len(reads) == 1
+    with pytest.raises(DataError, match="--validation"):
+        search(RunRequest(GraphFiles(tmp_path / "g"), method="gcn"), storage=tmp_path / "b.db", **where)

@@ -153,7 +153,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if assessment.decision is None and len(assessment.others):
             raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
         nothing = "every node was trained on: there is nothing to accept"
-        message = nothing if assessment.decision is None else assessment.decision.message()
+        message = nothing if assessment.decision is None else f"{assessment.decision.message()} (approximate)"
         return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:
@@ -288,7 +288,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if graph is None:
                 assessment = as_saved(run).assessed(run.graph, **asked)[2] if asked else run.assessment
                 return run.prediction, assessment, self._order
-            addition = raw_graph(graph, features)
+            addition = raw_graph(graph, features, trained=run.graph)
             with seeded(run.config["seed"]):
                 found = predict_new_nodes(as_saved(run), run.graph, addition, update_existing=update_existing, **asked)
         return found.prediction, found.assessment, found.extension.listed

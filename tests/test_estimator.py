@@ -696,3 +696,22 @@ def test_a_copy_says_the_same(copied: Callable[[Any], Any], given: Given, fitted
     assert other.predict_proba().tobytes() == fitted.predict_proba().tobytes()
     assert other.predict_proba(*grown).tobytes() == fitted.predict_proba(*grown).tobytes()
     assert other.predict_set() == fitted.predict_set()
+
+
+def test_frames_of_new_nodes_may_name_known_ones_and_lack_levels() -> None:
+    count = 40
+    people = pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(count)],
+            "label": ["ab"[i % 2] for i in range(count)],
+            "age": [float(20 + i % 2 * 30) for i in range(count)],
+            "town": [("x", "y", "z")[i % 3] for i in range(count)],
+        }
+    )
+    links = pd.DataFrame({"source": people["id"], "target": [f"p{(i + 2) % count}" for i in range(count)]})
+    estimator = quick().fit((links, people))
+    new = pd.DataFrame({"id": ["q"], "age": [20.0], "town": ["x"]})
+    more = pd.DataFrame({"source": ["q", "q"], "target": ["p0", "p2"]})
+    assert estimator.predict((more, new))[0] == "a"
+    with pytest.raises(DataError, match="columns are joined by name"):
+        estimator.predict(np.zeros((41, 41)), np.zeros((41, 4)))

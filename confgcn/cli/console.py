@@ -52,6 +52,11 @@ def print_json(payload: dict[str, Any]) -> None:
     typer.echo(json.dumps(payload, ensure_ascii=False, allow_nan=False))
 
 
+def one_line(text: str) -> str:
+    """A name or a row with names in it, which must not look like two."""
+    return printable(text).replace("\n", "\\n")
+
+
 def printable(text: str) -> str:
     # Names come from files: control codes in them must not reach the terminal.
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -9,6 +9,7 @@ import typer
 
 from confgcn.cli.console import AsJson, notice, print_json
 from confgcn.cli.graph_options import takes_graph
+from confgcn.exceptions import UsageError
 
 if TYPE_CHECKING:
     from confgcn.experiments.graph_source import GraphSource
@@ -30,8 +31,11 @@ def convert(
     or: confgcn convert demo --out demo/ --tables parquet
     """
     from confgcn.data.graph_output import write_graph
+    from confgcn.experiments.graph_source import files_of
     from confgcn.training.files import write_atomic
 
+    if any(out.resolve() in (path.resolve(), path.resolve().parent) for path in files_of(source)):
+        raise UsageError(f"{out} is what is read, or its folder: a graph is not written over itself")
     raw = source.raw()
     for text in raw.remarks:
         notice(text)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, print_json, printable
+from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 from confgcn.cli.evaluate import RunPath
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _show(record: dict[str, Any]) -> None:
     console = Console()
     label = record["label"]
     probability = record["raw_probabilities"][label]
-    console.print(Text(printable(f"{record['node']}: {label}, raw probability {probability:.1%}")))
+    console.print(Text(one_line(f"{record['node']}: {label}, raw probability {probability:.1%}")))
     if not record["reads_edges"]:
         console.print(
             "no neighbour changes this prediction: there is none, or the method reads no edges once it is trained"
@@ -79,7 +79,7 @@ def _show(record: dict[str, Any]) -> None:
         return
     table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
     for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):
-        table.add_column(Text(printable(heading)), justify="left" if heading == "neighbour" else "right")
+        table.add_column(Text(one_line(heading)), justify="left" if heading == "neighbour" else "right")
     for reason in record["reasons"][:MOST_SHOWN]:
         change = reason["change"]
         highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
@@ -91,9 +91,9 @@ def _show(record: dict[str, Any]) -> None:
             f"{lowest} {change[lowest]:+.3f}",
             reason["label_without"] if reason["decisive"] else "the same",
         )
-        table.add_row(*(Text(printable(cell)) for cell in cells))
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
     console.print(table)
     left, not_tried = len(record["reasons"]) - MOST_SHOWN, record["neighbours_not_tried"]
     if left > 0:
         console.print(f"{left} more of less weight, which --json lists; not tried: {not_tried}")
-    console.print(Text(printable(f"without any neighbour: {record['label_without_neighbours']}")))
+    console.print(Text(one_line(f"without any neighbour: {record['label_without_neighbours']}")))

@@ -135,7 +135,10 @@ def _check_named(graph: str | None, edges: Path | None) -> None:
     if graph is None and edges is None:
         raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
     if graph is not None and graph not in GRAPH_NAMES and not ("/" in graph or "." in graph or Path(graph).exists()):
-        check_graph_name(graph)
+        try:
+            check_graph_name(graph)
+        except UsageError as error:
+            raise UsageError(f"{error}; nor is there a file or folder {Path(graph).absolute()}") from None
 
 
 def _separated(given: list[str] | None) -> tuple[str, ...]:

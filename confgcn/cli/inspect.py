@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from confgcn.cli.console import AsJson, SplitSeed, print_json, printable
+from confgcn.cli.console import AsJson, SplitSeed, one_line, print_json
 from confgcn.cli.graph_options import takes_graph
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def inspect(
         print_json({**asdict(statistics), "findings": [asdict(finding) for finding in found]})
         return
     for finding in found:
-        typer.echo(printable(f"{'!' if finding.is_warning else ' '} {finding.text}"))
+        typer.echo(one_line(f"{'!' if finding.is_warning else ' '} {finding.text}"))
     typer.echo()
     for name, value in _rows(statistics):
-        typer.echo(printable(f"{name:<58} {value}"))
+        typer.echo(one_line(f"{name:<58} {value}"))
 
 
 def _rows(s: GraphStatistics) -> list[tuple[str, str]]:

@@ -36,7 +36,9 @@ def predict(
     label: Annotated[
         str | None, typer.Option(help="Label, where it is known: to compare.", rich_help_panel=COLUMNS)
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Leave this column out.", rich_help_panel=COLUMNS)] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Leave this column out, too.", rich_help_panel=COLUMNS)
+    ] = None,
     impute: Annotated[
         bool, typer.Option("--impute", help="Fill gaps with the mean of the training.", rich_help_panel=COLUMNS)
     ] = False,

@@ -35,6 +35,7 @@ def raw_graph(
     name: str = "graph",
     node_names: Sequence[Any] | None = None,
     split: Any = None,
+    trained: Graph | None = None,
 ) -> RawGraph:
     """Any object that holds a graph, as one that can be checked and built.
 
@@ -51,8 +52,10 @@ def raw_graph(
         name: of the graph, for messages and results.
         node_names: one per node, distinct as texts; by default their positions.
         split: ``{"train": ..., "validation": ..., "test": ...}`` with masks or positions, or for each node its part.
+        trained: the graph of a training that new nodes are to be joined to: edges of frames may name its nodes, and
+            categories are encoded as there.
     """
-    nodes = NodeData(features=features, labels=labels, names=node_names, split=split)
+    nodes = NodeData(features=features, labels=labels, names=node_names, split=split, trained=trained)
     for recognises, convert in CONVERTERS:
         if recognises(graph):
             return convert(graph, nodes, name)

@@ -106,8 +106,7 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
             )
         return sp.csr_matrix((len(addition.ids), 0))
     found = addition.feature_names or numbered_features(addition.features.shape[1])
-    by_place = addition.feature_names is None or not graph.feature_names
-    if by_place and len(found) == len(wanted):
+    if not graph.feature_names and len(found) == len(wanted):  # by place, where training knew no names
         return sp.csr_matrix(addition.features)
     place = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in place]
@@ -115,7 +114,7 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
     if missing or surplus:
         raise DataError(
             f"new nodes have {len(found)} features, the method was trained on {len(wanted)}; "
-            f"missing: {_some(missing)}; not known: {_some(surplus)}"
+            f"missing: {_some(missing)}; not known: {_some(surplus)}; columns are joined by name"
         )
     return sp.csr_matrix(addition.features)[:, [place[name] for name in wanted]]
 

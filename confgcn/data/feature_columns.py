@@ -102,6 +102,11 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
         )
     else:
         encoded.columns[name] = _category(texts, levels)
+        if not asked and all(parsed_number(level.replace(",", ".")) is not None for level in levels):
+            encoded.remarks.append(
+                f"{table.path}: column {name!r} is taken as a category, but its values look like numbers with a "
+                "decimal comma; write a point"
+            )
 
 
 def _encode_like(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from confgcn.checks import FLOAT32_MAX
 from confgcn.data.npz import CSR_PARTS, MAX_BYTES, npz_keys, read_npz, sparse_from
+from confgcn.data.raw import numbered_features
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
 
 MOST_EXAMPLES = 3  # that a message names
@@ -36,9 +38,14 @@ class NodeFeatures:
     names: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
 
-    def of(self, ids: Sequence[str], *, impute: bool = False) -> tuple[Any, list[str]]:
-        """The rows in the order of these ids, and what there is to remark."""
-        matrix, remarks = _settled(self, impute=impute)
+    def of(
+        self, ids: Sequence[str], *, impute: bool = False, fills: Mapping[str, float] = MappingProxyType({})
+    ) -> tuple[Any, list[str]]:
+        """The rows in the order of these ids, and what there is to remark.
+
+        To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it.
+        """
+        matrix, remarks = _settled(self, impute=impute, fills=fills)
         return matrix[_rows(self, ids)], remarks
 
 
@@ -146,7 +153,7 @@ def _mismatch(features: NodeFeatures, num_nodes: int, missing: list[str], surplu
     )
 
 
-def _settled(features: NodeFeatures, *, impute: bool) -> tuple[Any, list[str]]:
+def _settled(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]) -> tuple[Any, list[str]]:
     """The matrix without a value that is not a finite float32."""
     matrix = features.matrix
     values = matrix.data if sp.issparse(matrix) else matrix
@@ -154,9 +161,7 @@ def _settled(features: NodeFeatures, *, impute: bool) -> tuple[Any, list[str]]:
     if not wrong.any():
         return matrix, []
     if impute and not sp.issparse(matrix) and np.isnan(matrix[wrong]).all():
-        if wrong.all(0).any():
-            raise DataError(f"{features.path}: column {int(wrong.all(0).argmax())} has no number to take the mean of")
-        means = np.nanmean(matrix, axis=0, dtype=np.float64)
+        means = _fills(features, matrix, wrong, fills)
         remark = f"{features.path}: {int(wrong.sum())} missing features set to the mean of their column"
         return np.where(wrong, means, matrix), [remark]
     row, column = _place(matrix, int(np.argmax(wrong)))
@@ -164,6 +169,16 @@ def _settled(features: NodeFeatures, *, impute: bool) -> tuple[Any, list[str]]:
         f"{features.path}: row {row}, column {column} is {values.flat[np.argmax(wrong)]}, which is not a finite "
         f"float32 ({int(wrong.sum())} such values); --impute sets missing values (nan) of an array to their mean"
     )
+
+
+def _fills(features: NodeFeatures, matrix: Any, wrong: Any, fills: Mapping[str, float]) -> Any:
+    """What gaps are filled with, (F,): what was given, else the mean of the column."""
+    names = features.names or numbered_features(matrix.shape[1])
+    empty = [column for column in np.flatnonzero(wrong.all(0)) if names[column] not in fills]
+    if empty:
+        raise DataError(f"{features.path}: column {empty[0]} has no number to take the mean of")
+    known = np.where(wrong, 0.0, matrix).sum(0, dtype=np.float64) / np.maximum((~wrong).sum(0), 1)
+    return np.array([fills.get(name, mean) for name, mean in zip(names, known.tolist(), strict=True)])
 
 
 def _place(matrix: Any, entry: int) -> tuple[int, int]:

@@ -26,7 +26,10 @@ def from_frames(frames: Any, nodes: NodeData, name: str) -> RawGraph:
     _check_beside(nodes, has_nodes=of_nodes is not None)
     options = TableOptions(allow_edgeless=True, categorical=_categories(of_nodes))
     tables = table_of_frame(edges, "frame of edges"), None if of_nodes is None else _table_of_nodes(of_nodes)
-    return from_raw(graph_from_tables(*tables, options, name=name), nodes, name)
+    trained = nodes.trained
+    like = None if trained is None else trained.feature_names or None
+    raw = graph_from_tables(*tables, options, name=name, like=like, known=trained.node_names if trained else ())
+    return from_raw(raw, nodes, name)
 
 
 def table_of_frame(frame: Any, called: str) -> Table:

@@ -15,6 +15,7 @@ from confgcn.checks import IntArray
 from confgcn.data.label_texts import label_texts
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
+from confgcn.graph import Graph
 
 PART_NAMES = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 
@@ -29,6 +30,7 @@ class NodeData:
         names: one per node, distinct as texts; positions where there are none.
         split: for each node its part, or for each part a mask or the positions of its nodes.
         class_names, feature_names: as in :class:`~confgcn.data.raw.RawGraph`.
+        trained: the graph that these are to be joined to, whose nodes and columns frames may count on.
     """
 
     features: Any = None
@@ -37,6 +39,7 @@ class NodeData:
     split: Any = None
     class_names: Sequence[str] | None = None
     feature_names: Sequence[str] | None = None
+    trained: Graph | None = None
 
     def with_own(self, **own: Any) -> NodeData:
         """The same, with what the graph object itself carries where nothing else was given."""

@@ -155,7 +155,7 @@ def _with_matrix(
     remarks: list[str],
 ) -> dict[str, Any]:
     """The features of the table, if it has any, and beside them those of the matrix."""
-    matrix, found = given.of(ids, impute=options.impute)
+    matrix, found = given.of(ids, impute=options.impute, fills=options.fills)
     remarks += found
     surplus = [name for name in given.names or () if like and name not in set(like)]
     if surplus:

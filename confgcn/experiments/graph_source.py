@@ -153,9 +153,11 @@ def recorded_options(config: Mapping[str, Any], **changes: Any) -> TableOptions:
     known = {option.name for option in fields(TableOptions)}
     recorded = {name: value for name, value in config.get("source", {}).items() if name in known}
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
+    changes["ignore"] = (*plain.pop("ignore", ()), *changes.pop("ignore", ()))
     options = TableOptions(**{**plain, **changes})
     columns = ("source", "target", "node_id", "label", "split", "ignore", "categorical")
     names = [name for key in columns if key not in changes for name in _listed(getattr(options, key))]
+    names += changes["ignore"]
     return replace(options, remembered=tuple(names))
 
 
@@ -183,6 +185,13 @@ class GivenGraph:
 
     def record(self) -> dict[str, Any]:
         return {"source": {"graph": "in memory"}}
+
+
+def files_of(source: GraphSource) -> list[Path]:
+    """What a source reads, that must not be written over."""
+    if not isinstance(source, GraphFiles):
+        return []
+    return [path for path in (source.path, source.edges, source.nodes, source.features) if path is not None]
 
 
 def in_memory(source: GraphSource) -> GraphSource:

@@ -16,6 +16,7 @@ from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.training.files import write_atomic
+from confgcn.training.run_directory import RunDirectory
 
 SUFFIXES = (".csv", ".parquet")
 TEXTS = ("node", "label", "set", "accepted", "heard_most", "split")  # columns that are no numbers
@@ -47,7 +48,7 @@ def write_new_predictions(
 
     ``columns`` replaces options of the tables that were given at training.
     """
-    _check_target(out, overwrite=overwrite)
+    _check_target(path, out, overwrite=overwrite)
     run = load_run(path)
     graph = graph_of(path, run, data_dir=data_dir)
     if files is None:
@@ -103,7 +104,10 @@ def _content(columns: Columns, suffix: str) -> bytes:
     return parquet_bytes(typed)
 
 
-def _check_target(out: Path, *, overwrite: bool) -> None:
+def _check_target(run: Path, out: Path, *, overwrite: bool) -> None:
+    own = RunDirectory(run)
+    if out.resolve().parent == run.resolve() and out.name != own.new_nodes.name:
+        raise UsageError(f"--out {out}: only {own.new_nodes.name} is kept in a run directory beside its own files")
     if out.suffix not in SUFFIXES:
         raise UsageError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}")
     if out.exists() and not overwrite:

@@ -183,7 +183,7 @@ def run_once(
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
-    finished = conclude(graph, loop, crossed, config, started=started)
+    finished = conclude(graph, loop, crossed, config, started=started, notify=notify)
     outputs.write_run(directory, finished)
     directory.clear_checkpoints()
     return finished.metrics
@@ -202,7 +202,7 @@ def fit_in_memory(
     with seeded(seed):
         loop = _last_loop(prepared, settings, crossed, callbacks)
         loop.fit()
-    return conclude(graph, loop, crossed, config, started=started)
+    return conclude(graph, loop, crossed, config, started=started, notify=notify)
 
 
 def _last_loop(
@@ -213,10 +213,18 @@ def _last_loop(
 
 
 def conclude(
-    graph: Graph, loop: TrainingLoop, crossed: CrossFit | None, config: dict[str, Any], *, started: float
+    graph: Graph,
+    loop: TrainingLoop,
+    crossed: CrossFit | None,
+    config: dict[str, Any],
+    *,
+    started: float,
+    notify: Notify,
 ) -> FinishedRun:
     """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
     prepared, prediction = loop.graph, loop.predict()
+    if not crossed and not len(prepared.validation):
+        notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
     held_out = crossed.prediction if crossed else None
     assessment = assess(prepared, prediction, prepared.train if crossed else prepared.validation, held_out=held_out)
     metrics = {

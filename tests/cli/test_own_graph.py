@@ -170,6 +170,23 @@ def test_converting_there_and_back_keeps_every_byte(command: Command, tables: Pa
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "d" / file).read_bytes()
 
 
+def test_a_graph_is_not_written_over_itself(command: Command, tables: Path, tmp_path: Path) -> None:
+    shutil.copytree(tables, tmp_path / "g", ignore=shutil.ignore_patterns("run", "new_*"))
+    before = (tmp_path / "g" / "nodes.csv").read_bytes()
+    for words in (("g",), ("--edges", "g/edges.csv", "--nodes", "g/nodes.csv")):
+        result = command("convert", *words, "--label", "team", "--out", "g", "--overwrite")
+        assert result.returncode == 2
+        assert "not written over itself" in result.stderr
+    assert (tmp_path / "g" / "nodes.csv").read_bytes() == before
+
+
+def test_a_method_that_is_solved_says_that_nothing_is_calibrated(command: Command, tables: Path) -> None:
+    source = ("--edges", tables / "edges.csv", "--nodes", tables / "nodes.csv", "--label", "team")
+    result = command("train", *source, "--method", "label_propagation", "--out", "lp")
+    assert result.returncode == 0
+    assert "not calibrated" in result.stderr
+
+
 def test_options_may_come_from_a_file_and_the_command_line_wins(command: Command, tables: Path, tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
         f'edges = "{tables}/edges.csv"\nnodes = "{tables}/nodes.csv"\nlabel = "team"\nignore = "region"\n'
@@ -267,6 +284,7 @@ def test_a_resumed_run_does_not_mix_two_graphs(command: Command, tables: Path, t
         (("predict", "nowhere", "--features", "f.npy"), 2, "--features needs --edges"),
         (("predict", "nowhere"), 2, "nothing new to predict"),
         (("train", "coar"), 2, "did you mean 'cora'"),
+        (("train", "coar"), 2, "nor is there a file or folder /"),
         (("train", "./nowhere"), 4, "nowhere"),
         (("train", "demo", "--label", "x"), 2, "named graph"),
         (("inspect", "--edges", "e.csv", "--nodes", "n.csv", "--test", "1.5"), 2, "share"),

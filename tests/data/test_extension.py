@@ -46,7 +46,10 @@ def test_known_nodes_keep_features_and_labels_and_new_labels_are_for_testing() -
 def test_columns_are_joined_by_name() -> None:
     swapped = addition(features=np.array([[3.0, 2.0], [10.0, 9.0]]), feature_names=("size", "age"))
     assert extend_graph(old(), swapped).graph.features[2].tolist() == [9, 10]
-    assert extend_graph(old(), addition(feature_names=None)).graph.features[2].tolist() == [9, 10]
+    with pytest.raises(DataError, match="missing: age, size; not known: f0, f1; columns are joined by name"):
+        extend_graph(old(), addition(feature_names=None))
+    by_place = extend_graph(old(feature_names=None), addition(feature_names=None))
+    assert by_place.graph.features[2].tolist() == [9, 10]
 
 
 def test_features_are_kept_as_the_graph_keeps_its_own() -> None:

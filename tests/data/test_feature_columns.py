@@ -150,3 +150,9 @@ def test_like_skips_words_that_were_no_feature() -> None:
 def test_like_refuses_words_where_training_had_numbers() -> None:
     with pytest.raises(DataError, match=r"line 3, column 'a': expected a number, as in training, got 'x'"):
         encoded(table_of(a=["1", "x"]), like=["a"])
+
+
+def test_numbers_with_a_decimal_comma_are_remarked() -> None:
+    _, remarks = encoded(table_of(x=["1,5", "2,5", ""]))
+    assert any("decimal comma" in remark for remark in remarks)
+    assert not encoded(table_of(x=["a,b", "2,5"]))[1]

@@ -195,3 +195,12 @@ def test_x01_gaps_are_filled_when_asked() -> None:
     matrix[:, 1] = np.nan
     with pytest.raises(DataError, match="column 1 has no number to take the mean of"):
         features_of(matrix).of(["0", "1", "2"], impute=True)
+
+
+def test_gaps_are_filled_with_what_is_given_for_a_column(tmp_path: Path) -> None:
+    matrix = np.array([[np.nan, 1.0], [np.nan, np.nan]])
+    features = NodeFeatures(tmp_path / "f.npz", matrix, ["a", "b"], ["x", "y"])
+    found, _ = features.of(["x", "y"], impute=True, fills={"a": 7.0, "b": 9.0})
+    assert found.tolist() == [[7.0, 1.0], [7.0, 9.0]]
+    with pytest.raises(DataError, match="column 0 has no number"):
+        features.of(["x", "y"], impute=True)

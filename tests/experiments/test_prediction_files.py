@@ -52,5 +52,9 @@ def test_nothing_is_overwritten_unasked_and_other_formats_are_refused(run: Path,
     assert (tmp_path / "there.csv").read_text() == "mine"
     write_new_predictions(run, tmp_path / "there.csv", overwrite=True)
     assert (tmp_path / "there.csv").read_text() != "mine"
+    before = (run / "predictions.csv").read_bytes()
+    with pytest.raises(UsageError, match=r"only new_nodes\.csv is kept"):
+        write_new_predictions(run, run / "predictions.csv", overwrite=True)
+    assert (run / "predictions.csv").read_bytes() == before
     with pytest.raises(UsageError, match=r"\.csv or \.parquet"):
         write_new_predictions(run, tmp_path / "table.xlsx")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from confgcn.cli.config_file import ConfigFile
+from confgcn.cli.console import DataDir
 from confgcn.exceptions import UsageError
-from confgcn.graph_names import GRAPH_NAMES, check_graph_name
+from confgcn.graph_names import GRAPH_NAMES, check_graph_name, is_path
 
 if TYPE_CHECKING:
     from confgcn.experiments.graph_source import GraphSource
@@ -68,9 +69,7 @@ def graph_options(
     allow_edgeless: Annotated[
         bool, typer.Option("--allow-edgeless", help="Take a graph without edges.", rich_help_panel=TABLES)
     ] = False,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
-    ] = None,
+    data_dir: DataDir = None,
     config: ConfigFile = None,
 ) -> GraphSource:
     """The source that these options describe."""
@@ -134,7 +133,7 @@ def _check_named(graph: str | None, edges: Path | None) -> None:
     """Before anything heavy is imported: is there a graph at all?"""
     if graph is None and edges is None:
         raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
-    if graph is not None and graph not in GRAPH_NAMES and not ("/" in graph or "." in graph or Path(graph).exists()):
+    if graph is not None and not is_path(graph):
         try:
             check_graph_name(graph)
         except UsageError as error:

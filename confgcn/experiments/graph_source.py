@@ -16,7 +16,7 @@ from confgcn.data.tables import TableOptions
 from confgcn.data.transforms import column_means
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.graph_names import GRAPH_NAMES, check_graph_name
+from confgcn.graph_names import check_graph_name, is_path
 
 
 class GraphSource(Protocol):
@@ -216,14 +216,9 @@ def source_of(graph: str | Path | Graph | GraphSource, data_dir: Path | str | No
     """A name of ``confgcn datasets``, a path, a graph, or a source as it is."""
     if isinstance(graph, Graph):
         return GivenGraph(graph)
-    if isinstance(graph, Path) or (isinstance(graph, str) and graph not in GRAPH_NAMES and looks_like_path(graph)):
+    if isinstance(graph, Path) or (isinstance(graph, str) and is_path(graph)):
         return GraphFiles(Path(graph))
     return NamedGraph(graph, data_dir) if isinstance(graph, str) else graph
-
-
-def looks_like_path(text: str) -> bool:
-    """Does a text that is no name mean a file or folder?"""
-    return "/" in text or "." in text or Path(text).exists()
 
 
 def split_by_shares(graph: Graph, shares: Shares, seed: int) -> Graph:

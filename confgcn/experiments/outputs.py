@@ -23,7 +23,7 @@ from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_json, read_tensors, to_json, write_atomic, write_tensors
+from confgcn.training.files import read_json, read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 
@@ -55,9 +55,9 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
         "notices": graph.notices(),
     }
     if not path.is_file():
-        write_atomic(path, to_json(now))
+        write_sealed(path, now)
         return []
-    recorded, current = flattened(read_json(path)), flattened(now)
+    recorded, current = flattened(read_sealed(path)), flattened(now)
     if recorded.get("graph_sha256") != graph.fingerprint:
         raise DataError(f"{path.parent}: cannot resume, the run began with another graph")
     return [
@@ -68,20 +68,21 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
 
 
 def write_run(directory: RunDirectory, run: FinishedRun) -> None:
-    """All files of a finished run; metrics.json, which says that it is finished, comes last."""
+    """All files of a finished run."""
     write_history(directory.history, run.history)
     write_atomic(directory.predictions, table_bytes(prediction_table(run.prepared, run.prediction, run.assessment)))
     write_doubts(directory, run.prepared, run.assessment)
     if run.held_out is not None:
         write_held_out(directory.held_out, run.held_out)
     write_model(directory.model, run.method, run.config, run.graph, run.assessment)
-    write_atomic(directory.metrics, to_json(run.metrics))
+    directory.finish(run.metrics)
 
 
 def keep_graph(directory: RunDirectory, graph: Graph) -> None:
     """A copy of a graph that has no name to load it by; a model that knows every node is of no use without it."""
-    if not directory.graph.is_file():
-        write_atomic(directory.graph, graph_npz_bytes(raw_from_graph(graph)))
+    content = graph_npz_bytes(raw_from_graph(graph))
+    if not directory.graph.is_file() or directory.graph.read_bytes() != content:
+        write_atomic(directory.graph, content)
 
 
 def write_held_out(stem: Path, prediction: Prediction) -> None:

@@ -12,12 +12,12 @@ import torch
 from confgcn.data.statistics import describe
 from confgcn.evaluation.scorecard import METRICS
 from confgcn.experiments.evaluation import CALIBRATED, curves, scores
-from confgcn.experiments.outputs import read_history
+from confgcn.experiments.outputs import read_history, read_metrics
 from confgcn.experiments.reported_nodes import Findings, collect_nodes
 from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.reporting.html import render
-from confgcn.training.files import read_json, write_atomic
+from confgcn.training.files import read_sealed, write_atomic
 from confgcn.training.run_directory import RunDirectory, held
 
 
@@ -43,7 +43,7 @@ def judged_run(path: Path, *, data_dir: Path | None = None) -> tuple[SavedRun, J
 
 def collect(run: SavedRun, judged: Judged, measured: Judged, directory: RunDirectory) -> dict[str, Any]:
     """All numbers of the page, as JSON can hold them; ``measured`` are those on labels that were not trained on."""
-    metrics = read_json(directory.metrics) if directory.finished else {}
+    metrics = read_metrics(directory.metrics)
     history = read_history(directory.history)
     findings = Findings.read(directory)
     return {
@@ -57,15 +57,14 @@ def collect(run: SavedRun, judged: Judged, measured: Judged, directory: RunDirec
 
 
 def _about(run: SavedRun, graph: Graph, metrics: dict[str, Any], directory: RunDirectory) -> dict[str, Any]:
-    environment = read_json(directory.environment) if directory.environment.is_file() else {}
-    written = directory.metrics if directory.finished else directory.model.with_suffix(".json")
+    environment = read_sealed(directory.environment)
     return {
         "graph": graph.name,
         "method": run.config["method"],
         "preset": run.config["preset"],
         "seed": run.config["seed"],
-        "date": datetime.fromtimestamp(written.stat().st_mtime, tz=UTC).date().isoformat(),
-        "version": environment.get("versions", {}).get("confgcn"),
+        "date": datetime.fromtimestamp(directory.metrics.stat().st_mtime, tz=UTC).date().isoformat(),
+        "version": environment["versions"]["confgcn"],
         "labelled": graph.num_nodes - len(graph.train),
         "given": len(graph.train),
         "decision": metrics.get("decision"),
@@ -87,7 +86,7 @@ def _data(judged: Judged, environment: Path) -> dict[str, Any]:
         "nodes_without_label": found.nodes_without_training_label_in_reach,
         "given": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
         "predicted": predicted.tolist(),
-        "notices": read_json(environment)["notices"] if environment.is_file() else graph.notices(),
+        "notices": read_sealed(environment)["notices"],
     }
 
 

@@ -26,7 +26,6 @@ from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopWhenAsked, resume_from
-from confgcn.training.files import to_json, write_atomic
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.memory import check_memory
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
@@ -122,8 +121,8 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
             )
             results.append(outcome)
         summary = summarise(results, out)
-        if not study.finished:
-            write_atomic(study.metrics, to_json(summary))
+        if request.seeds > 1:
+            study.finish(summary)
     return summary
 
 
@@ -168,6 +167,8 @@ def run_once(
     """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a graph that has no name."""
     directory.start(config)
     notices = outputs.record_environment(directory.environment, graph)
+    for damage in directory.discard_damage():
+        notify(f"{damage}; the run is made again")
     if directory.finished:
         return outputs.read_metrics(directory.metrics)
     if keep is not None:

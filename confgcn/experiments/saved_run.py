@@ -28,6 +28,7 @@ from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
+from confgcn.training.checksums import verify
 from confgcn.training.files import read_tensors
 from confgcn.training.recipe import validated
 from confgcn.training.run_directory import RunDirectory
@@ -112,12 +113,10 @@ class SavedRun:
 
 
 def load_run(run: Path | str) -> SavedRun:
-    """The trained method of a run directory."""
+    """The trained method of a run directory, every file of which is what it was when the run ended."""
     directory = RunDirectory(Path(run))
-    if not directory.model.with_suffix(".json").is_file():
-        seeds = sorted(path.parent.name for path in directory.path.glob("seed-*/model.json"))
-        hint = f"; it holds those of several seeds, name one of them: {', '.join(seeds[:3])}" if seeds else ""
-        raise ResourceError(f"{directory.path.absolute()}: holds no finished run (no model.json){hint}")
+    _check_finished(directory)
+    verify(directory.path)
     tensors, record = read_tensors(directory.model)
     try:
         return replace(_rebuilt(tensors, record), held_out=read_held_out(directory.held_out))
@@ -161,6 +160,16 @@ def keep_run(directory: RunDirectory, run: FinishedRun) -> None:
     record_environment(directory.environment, run.graph)
     keep_graph(directory, run.graph)
     write_run(directory, run)
+
+
+def _check_finished(directory: RunDirectory) -> None:
+    seeds = sorted(path.parent.name for path in directory.path.glob("seed-*/model.json"))
+    if directory.finished and not seeds:
+        return
+    hint = "; the command that began it ends it with --resume" if directory.holds_run else ""
+    if seeds:
+        hint = f"; it holds those of several seeds, name one of them: {', '.join(seeds[:3])}"
+    raise ResourceError(f"{directory.path.absolute()}: holds no finished run{hint}")
 
 
 def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:

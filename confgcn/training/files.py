@@ -36,6 +36,11 @@ def write_atomic(path: Path, content: bytes) -> None:
         raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
 
 
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def to_json(payload: Any) -> bytes:
     """JSON for people and programs: indented, the same bytes for the same content, never NaN."""
     return (json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
@@ -55,7 +60,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_sealed(path: Path, payload: dict[str, Any]) -> None:
     """JSON that carries its schema and a checksum over itself."""
     content = {"schema": SCHEMA, **payload}
-    write_atomic(path, to_json({**content, SEAL: _digest(to_json(content))}))
+    write_atomic(path, to_json({**content, SEAL: digest(to_json(content))}))
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
@@ -67,6 +72,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise CorruptFileError(f"{path}: schema {content.get('schema')!r}, this version of confgcn reads {SCHEMA}")
     if not _seal_matches(content.pop(SEAL), content):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
+    del content["schema"]
     return content
 
 
@@ -75,7 +81,7 @@ def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]
     _require_memory(COPIES_IN_SAVING * sum(value.nbytes for value in tensors.values()))
     content = save_tensors({name: value.contiguous() for name, value in tensors.items()})
     write_atomic(stem.with_suffix(".safetensors"), content)
-    write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": _digest(content)})
+    write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": digest(content)})
 
 
 def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -85,7 +91,7 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if not path.is_file():
         raise CorruptFileError(f"{path}: missing, though {stem.name}.json is there")
     content = path.read_bytes()
-    if _digest(content) != record.pop("tensors_sha256", None):
+    if digest(content) != record.pop("tensors_sha256", None):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     try:
         return load_tensors(content), record
@@ -107,10 +113,6 @@ def _refuse_constant(name: str) -> None:
 
 def _seal_matches(seal: Any, content: dict[str, Any]) -> bool:
     try:
-        return bool(seal == _digest(to_json(content)))
+        return bool(seal == digest(to_json(content)))
     except UnicodeEncodeError:  # text that was never written by us
         return False
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

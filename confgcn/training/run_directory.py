@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from confgcn.exceptions import BusyError, ResourceError, UsageError
-from confgcn.training.files import TEMPORARY_SUFFIX, read_json, to_json, write_atomic
+from confgcn.training.checksums import SUMS, damaged_files, write_checksums
+from confgcn.training.files import TEMPORARY_SUFFIX, read_sealed, to_json, write_atomic, write_sealed
 
 LOCK = "run.lock"
 CONFIG = "config.json"
 SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
 SCHEMA = 1
+_SIGN = SCHEMA_KEY.encode()
 PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
 IfExists = Literal["refuse", "resume", "overwrite"]
@@ -50,21 +52,37 @@ class RunDirectory:
 
     @property
     def holds_run(self) -> bool:
-        """Was this folder written by a run? A config.json of somebody else's does not count."""
-        return self.config.is_file() and SCHEMA_KEY in read_json(self.config)
+        """Was this folder written by a run? A config.json of somebody else's does not count, a damaged one of ours
+        does."""
+        is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _SIGN in self.config.read_bytes())
+        return self.config.is_file() and is_ours
 
     def start(self, config: dict[str, Any]) -> None:
         """Make the folder and record the configuration, or check that it is the one recorded."""
         self.path.mkdir(parents=True, exist_ok=True)
         self._remove_left_overs()
         if not self.config.is_file():
-            write_atomic(self.config, to_json({SCHEMA_KEY: SCHEMA, **config}))
+            write_sealed(self.config, {SCHEMA_KEY: SCHEMA, **config})
             return
-        recorded, now = flattened(read_json(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
+        recorded, now = flattened(read_sealed(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
         different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
         if different:
             changes = "; ".join(f"{key}: {recorded.get(key)!r} there, {now.get(key)!r} now" for key in different)
             raise UsageError(f"{self.path}: cannot resume with other settings ({changes})")
+
+    def finish(self, metrics: dict[str, Any]) -> None:
+        """Write the checksums of all that was found, then metrics.json, which says that it is all there."""
+        content = to_json(metrics)
+        written = [file for file in self._found_by_training() if file != self.metrics]
+        write_checksums(self.path, written, still_to_come={self.metrics.name: content})
+        write_atomic(self.metrics, content)
+
+    def discard_damage(self) -> list[str]:
+        """Make a finished run of which a file was altered an unfinished one; says which files are to be made again."""
+        damaged = damaged_files(self.path) if self.finished else {}
+        for file in (self.metrics, *(self.path / name for name in damaged)) if damaged else ():
+            file.unlink(missing_ok=True)
+        return list(damaged.values())
 
     def clear_checkpoints(self) -> None:
         """A finished run needs none."""
@@ -89,12 +107,14 @@ class RunDirectory:
         folders = [path for path in self.path.glob("seed-*") if path.is_dir() and not path.is_symlink()]
         return [run for run in map(RunDirectory, folders) if run.holds_run]
 
+    def _found_by_training(self) -> list[Path]:
+        tables = [self.history, self.predictions, self.suspicious_labels, self.suspicious_edges]
+        tensors = [*_both(self.model), *_both(self.held_out)]
+        return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph]
+
     def _files(self) -> list[Path]:
-        plain = [self.metrics, self.history, self.environment, self.predictions, self.config]
-        plain += [self.suspicious_labels, self.suspicious_edges, self.evaluation, *self.pictures]
-        plain += [self.graph, self.report, self.new_nodes, self.estimator]
-        stems = [self.model, self.held_out, self.best_before_divergence]
-        return [*(stem.with_suffix(suffix) for stem in stems for suffix in (".json", ".safetensors")), *plain]
+        later = [self.evaluation, *self.pictures, self.report, self.new_nodes, self.estimator]
+        return [*self._found_by_training(), self.path / SUMS, *_both(self.best_before_divergence), *later]
 
     def _remove_left_overs(self) -> None:
         """Temporary files of a process that was killed while it wrote."""
@@ -145,6 +165,10 @@ def free_directory(parent: Path, name: str) -> Path:
     """``parent/name``, or ``name-2``, ``name-3``, ... if that is taken."""
     candidates = (parent / (name if number == 1 else f"{name}-{number}") for number in range(1, 1_000_000))
     return next(path for path in candidates if not path.exists())
+
+
+def _both(stem: Path) -> list[Path]:
+    return [stem.with_suffix(suffix) for suffix in (".json", ".safetensors")]
 
 
 def _check_target(path: Path, if_exists: IfExists) -> None:

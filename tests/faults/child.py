@@ -1,6 +1,6 @@
 """The command line inside a process that already holds its imports; run by the fixture ``outside`` and by nothing else.
 
-``words``, ``folder``, ``environment``, ``out`` and ``errors`` are given as globals.
+What to run, where and within which limits comes as the global ``given``.
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ import os
 import resource
 import sys
 import warnings
+from typing import Any
 
 from confgcn.__main__ import run
 
-words: list[str]
-folder: str
-environment: dict[str, str]
-limits: dict[int, int]
-out: str
-errors: str
+given: dict[str, Any] = globals()["given"]
 
-os.chdir(folder)
-os.environ.update(environment)
+os.chdir(given["folder"])
+os.environ.update(given["environment"])
 warnings.resetwarnings()
-for number, path in ((1, out), (2, errors)):
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(file, number)
-sys.stdin, sys.stdout, sys.stderr = open(os.devnull), open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115, PTH123
-for kind, highest in limits.items():
+for number, path in ((1, given["out"]), (2, given["errors"])):
+    os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123
+sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+for kind, highest in given["limits"].items():
     resource.setrlimit(kind, (highest, highest))
-sys.argv = ["confgcn", *words]
+sys.argv = ["confgcn", *given["words"]]
 run()

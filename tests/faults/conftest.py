@@ -88,7 +88,7 @@ class Outside:
             "out": str(out),
             "errors": str(errors),
         }
-        process = processes.Process(target=runpy.run_path, args=(str(CHILD), given), daemon=True)
+        process = processes.Process(target=runpy.run_path, args=(str(CHILD), {"given": given}), daemon=True)
         process.start()
         return Started(process, out, errors)
 
@@ -124,6 +124,14 @@ def contents(folder: Path) -> dict[str, str]:
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
         for path in sorted(folder.rglob("*"))
     }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The rows that a test shows go with its result, from whatever process it ran in."""
+    for item in items:
+        rows = [row for mark in item.iter_markers("fault") for row in mark.args]
+        item.user_properties.append(("faults", rows))
 
 
 @pytest.fixture

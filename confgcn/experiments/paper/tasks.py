@@ -14,6 +14,7 @@ from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.measurements import MEASURES, Measurements
 from confgcn.experiments.runs import RunRequest, train
+from confgcn.training.checksums import verify
 from confgcn.training.run_directory import RunDirectory
 
 
@@ -76,6 +77,8 @@ def _measured_anew_if_damaged(task: Task) -> Measurements | Confidences:
 def _measured(task: Task) -> Measurements | Confidences:
     job, out = task.job, task.run_directory
     is_resumed = RunDirectory(out).holds_run
+    if RunDirectory(out).finished:
+        verify(out)  # resuming would make it again as well, but not measure its seconds
     request = RunRequest(
         graph=job.dataset,
         method=job.variant.method,

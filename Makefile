@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+RESULTS := benchmarks/results
 
 # The benchmark files, where they lie beside the project; elsewhere they are downloaded or the tests say what they skip.
 ifndef CONFGCN_DATA
 export CONFGCN_DATA := $(abspath $(wildcard ../shared/data))
 endif
 
-.PHONY: setup demo test check browser bench clean
+.PHONY: setup demo test check browser coverage faults fuzz soak mutation audit bench clean
 
 setup: $(INSTALLED)
 
@@ -36,6 +37,28 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# How far the tests can be trusted, and the program with files and machines that misbehave (docs/faults.md).
+
+coverage: setup
+	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term:skip-covered --cov-report=json:$(RESULTS)/coverage.json
+
+faults: setup
+	$(BIN)/python tools/fault_table.py
+
+fuzz: setup
+	$(BIN)/python tools/fuzz.py --out $(RESULTS)/fuzz.json
+
+soak: setup
+	$(BIN)/python tools/soak.py --out $(RESULTS)/soak.jsonl
+
+mutation: setup
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[mutation]'
+	$(BIN)/python tools/mutation.py
+
+audit: setup
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[audit]'
+	$(BIN)/pip-audit --skip-editable
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -123,6 +126,34 @@ def script() -> Callable[[str], ModuleType]:
         return module
 
     return load
+
+
+@pytest.fixture
+def check_values() -> Callable[[ModuleType], None]:
+    """Dataclasses of a package are values: nobody changes one, and one that holds tensors is compared as a whole."""
+
+    def check(package: ModuleType) -> None:
+        found = _dataclasses_of(package)
+        assert found
+        for cls in found:
+            value = object.__new__(cls)
+            for field in cls.__dataclass_fields__:
+                with pytest.raises(AttributeError, match="cannot assign"):
+                    setattr(value, field, None)
+            holds_tensors = any("Tensor" in field.type for field in cls.__dataclass_fields__.values())
+            assert (cls.__eq__ is object.__eq__) is holds_tensors, cls
+
+    return check
+
+
+def _dataclasses_of(package: ModuleType) -> list[Any]:
+    names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    members = [(name, member) for name in names for member in vars(importlib.import_module(name)).values()]
+    return [
+        member
+        for name, member in members
+        if isinstance(member, type) and is_dataclass(member) and member.__module__ == name
+    ]
 
 
 @pytest.fixture

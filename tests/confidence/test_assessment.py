@@ -141,3 +141,28 @@ def test_what_a_training_without_their_labels_said_decides_how_far_to_trust(
     assert honest.decision.needs_labels > own.decision.needs_labels
     assert honest.sets.sum() > own.sets.sum()
     assert torch.equal(honest.probabilities.argmax(1), logits.argmax(1))
+
+
+def test_by_default_nine_in_ten_are_covered_and_one_in_twenty_may_be_wrong(
+    graph: Graph, prediction: Prediction, assessment: Assessment
+) -> None:
+    assert (COVERAGE, MAX_ERROR, DELTA) == (0.9, 0.05, 0.1)
+    assert (assessment.decision.max_error, assessment.decision.delta) == (0.05, 0.1)
+    explicit = assess(graph, prediction, graph.validation, coverage=0.9, max_error=0.05, delta=0.1)
+    assert torch.equal(explicit.sets, assessment.sets)
+    assert assess(graph, prediction, graph.validation, coverage=0.5).sets.sum() < assessment.sets.sum()
+
+
+def test_without_other_nodes_there_is_nothing_to_decide(graph: Graph, prediction: Prediction) -> None:
+    everybody = replace(graph, train=torch.arange(graph.num_nodes))
+    found = assess(everybody, prediction, graph.validation)
+    assert found.decision is None
+    assert found.sets is not None
+    assert len(found.others) == 0
+    assert found.accepted.tolist() == [False] * graph.num_nodes
+
+
+def test_others_are_the_nodes_that_were_not_trained_on(graph: Graph, assessment: Assessment) -> None:
+    trained = set(graph.train.tolist())
+    assert assessment.others.tolist() == [node for node in range(graph.num_nodes) if node not in trained]
+    assert int(assessment.accepted.sum()) == int(assessment.decision.accepted.sum()) > 0

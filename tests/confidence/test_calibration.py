@@ -10,8 +10,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.confidence.calibration import Calibration, covariates_of, fit_calibration, stratified_folds
-from confgcn.confidence.temperature import Temperature
+from confgcn.confidence.calibration import (
+    NO_CALIBRATION,
+    Calibration,
+    _clearly_less,
+    _out_of_fold,
+    covariates_of,
+    fit_calibration,
+    stratified_folds,
+)
+from confgcn.confidence.temperature import Temperature, fit_temperature
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
 from confgcn.method import Prediction
@@ -134,3 +142,50 @@ def test_a_record_of_something_else_is_refused(record: dict[str, object]) -> Non
 def test_nodes_without_a_label_are_refused() -> None:
     with pytest.raises(DataError, match="expected a label for each of its 2 nodes"):
         fit_calibration(torch.zeros(2, 2), torch.tensor([0, -1]), torch.arange(2), {})
+
+
+def test_five_folds_are_drawn_from_seed_zero_unless_others_are_asked_for() -> None:
+    logits, labels = drawn(60, torch.full((60,), 0.5))
+    found = fit_calibration(logits, labels, torch.arange(60), {})
+    assert found == fit_calibration(logits, labels, torch.arange(60), {}, folds=5, seed=0)
+    for other in ({"folds": 4}, {"folds": 6}, {"seed": 1}):
+        assert fit_calibration(logits, labels, torch.arange(60), {}, **other).log_losses != found.log_losses
+
+
+def test_the_loss_of_a_fold_is_that_of_a_temperature_fitted_to_the_others() -> None:
+    logits, labels = drawn(30, torch.full((30,), 0.5))
+    degree = torch.randn(30)
+    fold = stratified_folds(labels, 3, seed=0)
+    for name, covariate in (("none", None), ("temperature", None), ("degree", "degree")):
+        expected = torch.empty(30, dtype=torch.float64)
+        for number in range(3):
+            inside, rest = (fold == number).nonzero().squeeze(1), (fold != number).nonzero().squeeze(1)
+            scale = fit_temperature(logits[rest], labels[rest], {"degree": degree[rest]}, covariate=covariate)
+            scale = Temperature() if name == "none" else scale
+            for node in inside.tolist():
+                row = scale.apply(logits[[node]], {"degree": degree[[node]]})
+                expected[node] = -row[0, labels[node]]
+        torch.testing.assert_close(_out_of_fold(logits, labels, {"degree": degree}, fold, name), expected)
+
+
+@pytest.mark.parametrize(("than", "clearly"), [([3.0, 5, 4], True), ([1.0, 9, 2], False), ([3.0, 3, 3], False)])
+def test_less_by_more_than_a_standard_error_is_clearly_less(than: list[float], clearly: bool) -> None:
+    # gains 0, 2, 1 with a standard error of 1 / sqrt(3); gains -2, 6, -1 of 2.5; and none at all
+    assert _clearly_less(torch.full((3,), 3.0), torch.tensor(than)) is clearly
+
+
+@pytest.mark.parametrize(("shift", "clearly"), [(0.99, False), (1.01, True)])
+def test_the_standard_error_is_that_of_the_mean_difference(shift: float, clearly: bool) -> None:
+    gains = torch.tensor([-3.0, 1, 5, -3], dtype=torch.float64)  # of mean zero
+    error = math.sqrt((9 + 1 + 25 + 9) / 3 / 4)
+    assert _clearly_less(torch.zeros(4), gains + shift * error) is clearly
+
+
+def test_equal_labels_are_dealt_out_to_the_folds_in_turn() -> None:
+    assert sorted(stratified_folds(torch.zeros(7, dtype=torch.long), 3, seed=0).tolist()) == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_without_labels_nothing_is_scaled() -> None:
+    logits = torch.randn(4, 3)
+    torch.testing.assert_close(NO_CALIBRATION.apply(logits, {}), logits.double().log_softmax(1))
+    assert (NO_CALIBRATION.name, NO_CALIBRATION.num_nodes, NO_CALIBRATION.log_losses) == ("none", 0, {})

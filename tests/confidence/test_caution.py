@@ -113,3 +113,19 @@ def test_without_silent_nodes_there_is_no_caution(log_probabilities: Tensor) -> 
 def test_who_claims_little_is_not_made_to_claim_less(silent: Tensor) -> None:
     modest = (0.01 * torch.randn(40, CLASSES, dtype=torch.float64)).log_softmax(1)
     assert fit_caution(modest, modest.argmax(1), silent, torch.arange(20, 40)) == 0.0
+
+
+def test_ten_right_of_ten_vouch_for_the_tenth_root_of_the_risk(log_probabilities: Tensor, silent: Tensor) -> None:
+    caution = fit_caution(log_probabilities, log_probabilities.argmax(1), silent, torch.arange(20, 30))
+    claimed = mean_confidence(be_cautious(log_probabilities, silent, caution)[silent])
+    assert claimed == pytest.approx(0.25 ** (1 / 10), abs=1e-9)
+
+
+def test_there_is_an_end_to_caution(log_probabilities: Tensor, silent: Tensor) -> None:
+    nobody = torch.empty(0, dtype=torch.long)
+    assert fit_caution(log_probabilities, log_probabilities.argmax(1), silent, nobody) == LARGEST == 8.0
+
+
+def test_who_claims_nothing_needs_no_caution(silent: Tensor) -> None:
+    flat = torch.zeros(40, CLASSES, dtype=torch.float64).log_softmax(1)
+    assert fit_caution(flat, flat.argmax(1), silent, torch.empty(0, dtype=torch.long)) == 0.0

@@ -70,3 +70,34 @@ def test_what_can_not_be_scored(path: Graph) -> None:
         label_scores(path, PROBABILITIES, "asp")  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"expected \(4, 3\).* got \(3, 3\)"):
         label_scores(path, PROBABILITIES[:3], "aps")
+
+
+def test_each_score_in_numbers(path: Graph) -> None:
+    draws = node_draws(path, 0)
+    assert draws.tolist() == torch.rand(4, generator=torch.Generator().manual_seed(0), dtype=torch.float64).tolist()
+    u = float(draws[0])
+    aps = [0.5 * u, 0.8 + 0.2 * u, 0.5 + 0.3 * u]
+    other = float(draws[1])
+    around = [0.9 + 0.1 * other, 0.6 * other, 0.6 + 0.3 * other]  # of node 1, the only neighbour of 0
+    expected = {
+        "aps": aps,
+        "raps": [aps[0], aps[1] + 0.2, aps[2] + 0.1],
+        "diffused": [(a + b) / 2 for a, b in zip(aps, around, strict=True)],
+        "threshold": [0.5 + 1e-9 * u, 0.8 + 1e-9 * u, 0.7 + 1e-9 * u],
+    }
+    for score, values in expected.items():
+        found = label_scores(path, PROBABILITIES.double(), score)[0].tolist()
+        assert found == pytest.approx(values, abs=1e-7)
+    ties = label_scores(path, torch.full((4, 3), 0.5), "threshold") - 0.5
+    assert ties[:, 0].tolist() == pytest.approx((1e-9 * draws).tolist(), rel=1e-4)
+
+
+def test_a_graph_of_another_shape_is_refused(path: Graph) -> None:
+    with pytest.raises(DataError, match=r"expected \(4, 3\), a row per node and a column per class, got \(4, 2\)"):
+        label_scores(path, PROBABILITIES[:, :2], "threshold")
+
+
+def test_ids_beyond_the_number_of_nodes_have_draws_of_their_own(path: Graph) -> None:
+    part = replace(path, node_ids=torch.tensor([9, 2, 4, 0]))
+    whole = torch.rand(10, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    assert torch.equal(node_draws(part, 3), whole[[9, 2, 4, 0]])

@@ -9,7 +9,15 @@ import torch
 from scipy.stats import binom
 from torch import Tensor
 
-from confgcn.confidence.decisions import candidate_cuts, decide, fewest_labels, first_size
+from confgcn.confidence.decisions import (
+    _count_at_least,
+    _labels_needed,
+    _last_passed,
+    candidate_cuts,
+    decide,
+    fewest_labels,
+    first_size,
+)
 from confgcn.exceptions import DataError, UsageError
 
 
@@ -131,3 +139,92 @@ def test_what_can_not_be_decided() -> None:
         decide(ones, ones[:2], ones)
     with pytest.raises(DataError, match="expected one per node, got none"):
         decide(ones, ones, ones[:0])
+
+
+@pytest.mark.parametrize("value", [-0.1, 0, 1, 1.5])
+@pytest.mark.parametrize("name", ["max_error", "delta"])
+def test_a_share_that_is_none_is_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"{name} = {value}: expected a share between 0 and 1"):
+        decide(torch.ones(3), torch.ones(3), torch.ones(3), **{name: value})
+
+
+def labels_needed(confidence: Tensor, correct: Tensor, everyone: Tensor, max_error: float, delta: float) -> int | None:
+    """How many more labels the easiest cut wants, by loops over plain numbers."""
+    enough = math.ceil(math.log(delta) / math.log(1 - max_error) - 1e-9)
+    needed = []
+    for cut in {float(cut) for cut in candidate_cuts(everyone)}:
+        above = [c for value, c in zip(confidence.tolist(), correct.tolist(), strict=True) if value >= cut]
+        share = sum(value >= cut for value in everyone.tolist()) / len(everyone)
+        fewest = fewest_labels(above.count(False) / len(above) if above else 0.0, max_error, delta)
+        least = enough if share >= 0.25 else 4 * enough
+        if fewest is not None and max(fewest, least) > len(above):
+            needed.append((max(fewest, least) - len(above)) / share)
+    return math.ceil(min(needed) - 1e-9) if needed else None
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("known", [3, 20, 41])
+def test_the_labels_that_are_missing_are_those_of_plain_loops(known: int, error: float) -> None:
+    generator = torch.Generator().manual_seed(known)
+    everyone = torch.rand(1000, generator=generator, dtype=torch.float64)
+    correct = torch.rand(known, generator=generator) >= error
+    decision = decide(everyone[:known], correct, everyone)
+    assert decision.cut is None
+    assert decision.needs_labels == labels_needed(everyone[:known], correct, everyone, 0.05, 0.1)
+
+
+def test_a_quarter_of_the_nodes_needs_enough_to_pass_and_fewer_need_four_times_as_many() -> None:
+    nothing = torch.zeros(1, dtype=torch.long)
+    for share, needed in ((0.25, 45 / 0.25), (0.24, 4 * 45 / 0.24)):
+        shares = torch.tensor([share], dtype=torch.float64)
+        assert _labels_needed(shares, nothing, nothing, 0.05, 0.1) == math.ceil(needed - 1e-9)
+
+
+def test_more_labels_than_there_are_nodes_are_called_so() -> None:
+    for total, beyond in ((44, ", which is more than there are nodes"), (45, ""), (46, "")):
+        confidence = torch.full((total,), 0.5)
+        decision = decide(confidence[:0], confidence[:0].bool(), confidence)
+        assert decision.needs_labels == 45
+        assert decision.message() == (
+            f"error at most 5 % with 90 % certainty cannot be certified: needs about 45 more labels{beyond}"
+        )
+
+
+def test_numbers_in_words_have_three_digits_and_thousands_are_parted() -> None:
+    confidence = torch.rand(6000)
+    decision = decide(confidence, torch.ones(6000), confidence, max_error=0.01234)
+    accepted = int(decision.accepted.sum())
+    assert decision.message() == f"accept {accepted:,} of 6,000 nodes (100 %), error at most 1.23 % with 90 % certainty"
+
+
+def test_five_per_cent_at_ninety_are_asked_for_unless_something_else_is() -> None:
+    confidence = torch.linspace(0, 1, 300)
+    correct = confidence > 0.05
+    decision = decide(confidence, correct, confidence)
+    assert (decision.max_error, decision.delta) == (0.05, 0.1)
+    assert decision.cut == decide(confidence, correct, confidence, max_error=0.05, delta=0.1).cut is not None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "errors", "last"),
+    [
+        ([40, 50, 60, 70], [0, 0, 0, 9], 2),
+        ([40, 50, 60, 70], [0, 3, 0, 0], None),  # the first that is tested fails, and the search is over
+        ([40, 44, 44, 44], [0, 0, 0, 0], None),
+        ([45, 45, 80, 90], [0, 0, 4, 0], 1),
+    ],
+)
+def test_the_last_cut_before_one_fails_is_taken(sizes: list[int], errors: list[int], last: int | None) -> None:
+    assert _last_passed(torch.tensor(sizes), torch.tensor(errors), 45.0, 0.05, 0.1) == last
+
+
+def test_a_confidence_that_equals_a_cut_reaches_it() -> None:
+    found = _count_at_least(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.5, 0.95, 0.2, 0.5]))
+    assert found.tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("max_error", "delta", "count"), [(0.5, 0.25, 2), (0.5, 0.125, 3), (0.1, 0.9, 1), (0.05, 0.1, 45), (0.2, 0.5, 4)]
+)
+def test_enough_without_errors_is_the_first_power_down_to_the_level(max_error: float, delta: float, count: int) -> None:
+    assert first_size(0, max_error, delta) == count  # powers of one half have no rounding to hide behind

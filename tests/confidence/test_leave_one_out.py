@@ -68,3 +68,28 @@ def test_the_only_node_of_a_class_is_not_voted_against() -> None:
 def test_a_node_without_features_has_no_vote() -> None:
     graph = Graph.build([], [[0.0, 0], [1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 0, 1, 1], train=range(5))
     assert centroid_vote(graph)[0].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_likeness_is_sharpened_twentyfold() -> None:
+    features = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [3, 4]])
+    graph = Graph.build([], features, [0, 0, 1, 1, 0], train=range(5))
+    vote = centroid_vote(graph)
+    own, other = 0.6, 0.8  # cosines of the last node with the two classes, itself left out
+    assert vote[4].tolist() == pytest.approx(
+        [1 / (1 + np.exp(20 * (other - own))), 1 / (1 + np.exp(20 * (own - other)))]
+    )
+
+
+def test_the_only_node_of_a_class_is_given_the_likeness_of_the_most_alike() -> None:
+    features = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [3, 4]])
+    vote = centroid_vote(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
+    grown = np.exp(20 * np.array([0.6, 0.8, 0.8]))
+    assert vote[4].tolist() == pytest.approx((grown / grown.sum()).tolist())
+
+
+def test_features_that_point_away_vote_against() -> None:
+    features = np.array([[1.0, 0], [1, 0], [-1, 0], [-1, 0], [0, 1]])
+    vote = centroid_vote(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
+    grown = np.exp(20 * np.array([1.0, -1, 0]))
+    assert vote[0].tolist() == pytest.approx((grown / grown.sum()).tolist())
+    assert vote[4].tolist() == pytest.approx([1 / 3] * 3)  # like neither, and alone

@@ -61,3 +61,9 @@ def test_the_order_of_nodes_does_not_matter(six_nodes: Graph) -> None:
 def test_one_class_leaves_no_doubt() -> None:
     graph = Graph.build([(0, 1)], np.eye(3), [0, 0, 0])
     assert novelty(graph, torch.ones(3, 1)).tolist() == [0.5] * 3
+
+
+def test_a_doubt_is_heard_eight_edges_away_and_no_further() -> None:
+    path = Graph.build([(v, v + 1) for v in range(10)], np.ones((11, 1)), [0, 1] * 5 + [0])
+    found = novelty(path, doubting([0.5] + [0.0] * 10))
+    assert found[8] > found[9] == found[10] == pytest.approx(1 / 11)

@@ -156,3 +156,29 @@ def test_nodes_without_a_label_are_refused() -> None:
     graph = Graph.build([(0, 1)], np.eye(2), [0, -1])
     with pytest.raises(DataError, match="expected a label for each of the 2 nodes"):
         PredictionSets.fit(graph, torch.ones(2, 1), torch.arange(2))
+
+
+def test_without_a_wish_nine_in_ten_are_covered_by_the_threshold_of_seed_zero() -> None:
+    graph, probabilities = drawn_graph(100, 0)
+    nodes = torch.arange(60)
+    found = PredictionSets.fit(graph, probabilities, nodes)
+    assert (found.score, found.coverage, found.seed, found.groups) == ("threshold", 0.9, 0, None)
+    true = label_scores(graph, probabilities, "threshold", seed=0)[nodes, graph.labels[nodes]]
+    assert found.quantiles.tolist() == [conformal_quantile(true, 0.9)]
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.5, 1.5])
+def test_the_least_size_wants_a_share_too(coverage: float) -> None:
+    with pytest.raises(UsageError, match=f"coverage = {coverage}: expected a share between 0 and 1"):
+        fewest_scores(coverage)
+
+
+def test_a_group_has_its_own_bound_and_the_last_one_counts() -> None:
+    graph = Graph.build([], np.ones((40, 1)), [0, 1] * 20)
+    groups = torch.arange(40) // 20
+    likely = torch.where(groups == 0, 0.9, 0.6).double()
+    right = torch.stack([likely, 1 - likely], 1)
+    probabilities = torch.where(graph.labels[:, None] == 0, right, right.flip(1))
+    fitted = PredictionSets.fit(graph, probabilities, torch.arange(40), coverage=0.5, groups=groups)
+    assert fitted.quantiles.tolist() == pytest.approx([0.1, 0.4], abs=1e-6)
+    assert fitted.groups is groups

@@ -126,3 +126,41 @@ def test_the_copy_has_nothing_of_what_the_graph_has_kept(six_nodes: Graph) -> No
 def test_a_node_that_is_not_there_is_refused(six_nodes: Graph) -> None:
     with pytest.raises(UsageError, match="node 6: expected a position from 0 to 5"):
         explain(built("gcn", six_nodes), six_nodes, 6)
+
+
+def test_neighbours_beyond_the_limit_are_counted() -> None:
+    graph = Graph.build(
+        [(0, v) for v in range(1, 61)], np.random.default_rng(0).normal(size=(61, 2)), [0, 1] * 30 + [0]
+    )
+    for limit, tried in ((3, 3), (60, 60), (70, 60)):
+        explanation = explain(MeanOfNeighbours(), graph, 0, limit=limit)
+        assert (len(explanation.reasons), explanation.not_tried) == (tried, 60 - tried)
+    explanation = explain(MeanOfNeighbours(), graph, 0)
+    assert {reason.neighbour for reason in explanation.reasons} == set(range(11, 61))  # fifty, unless asked otherwise
+    assert explanation.not_tried == 10
+
+
+def test_a_negative_influence_counts_by_its_size() -> None:
+    class Against(MeanOfNeighbours):
+        def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+            prediction = super().forward(graph, nodes)
+            return Prediction(prediction.logits, influence=-1.0 * graph.adjacency.indices)
+
+    graph = Graph.build([(0, v) for v in range(1, 5)], np.random.default_rng(0).normal(size=(5, 2)), [0, 1, 0, 1, 0])
+    tried = explain(Against(), graph, 0, limit=2).reasons
+    assert {reason.neighbour: reason.influence for reason in tried} == {3: -3.0, 4: -4.0}
+
+
+@pytest.mark.parametrize("node", [-1, 6])
+def test_nodes_are_counted_from_zero(six_nodes: Graph, node: int) -> None:
+    with pytest.raises(UsageError, match=f"node {node}: expected a position from 0 to 5"):
+        explain(built("gcn", six_nodes), six_nodes, node)
+    for there in (0, 5):
+        assert explain(built("gcn", six_nodes), six_nodes, there).node == there
+
+
+def test_the_edge_goes_in_both_directions(six_nodes: Graph) -> None:
+    left = without_edges(six_nodes, 3, torch.tensor([1]))
+    ends = set(zip(left.adjacency.indices.tolist(), left.adjacency.rows.tolist(), strict=True))
+    everything = set(zip(six_nodes.adjacency.indices.tolist(), six_nodes.adjacency.rows.tolist(), strict=True))
+    assert everything - ends == {(1, 3), (3, 1)}

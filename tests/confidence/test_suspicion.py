@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
 from confgcn.evaluation.confidence import auroc
@@ -101,3 +102,40 @@ def test_influence_of_an_edge_is_the_mean_of_both_directions(six_nodes: Graph) -
 def test_a_graph_without_edges_has_no_suspicious_ones() -> None:
     graph = Graph.build(np.empty((0, 2), int), np.eye(2), [0, 1])
     assert len(suspicious_edges(graph, torch.full((2, 2), 0.5)).source) == 0
+
+
+def test_the_two_votes_are_multiplied_and_neither_outweighs_everything() -> None:
+    clusters = np.repeat([0, 1], 4)
+    edges = [(a, b) for a in range(8) for b in range(a) if clusters[a] == clusters[b]]
+    labels = clusters.copy()
+    labels[0] = 1
+    graph = Graph.build(edges, np.eye(2)[clusters], labels, train=range(8))
+    probabilities = torch.eye(2, dtype=torch.float64)[torch.from_numpy(clusters)]
+    found = suspicious_labels(graph, probabilities)
+    prior = neighbour_vote(graph, probabilities)[0] * 4 - 3 * probabilities[1]  # three neighbours, and one of the prior
+    around = [(3 + float(prior[0])) / 4, float(prior[1]) / 4]
+    features = centroid_vote(graph)[0].clamp(min=1e-4)  # which is all but certain
+    assert centroid_vote(graph)[0, 1] < 1e-4
+    expected = np.log(around[0] / around[1]) + float(torch.log(features[0] / features[1]))
+    assert int(found.nodes[0]) == 0
+    assert float(found.score[0]) == pytest.approx(expected)
+
+
+def test_as_many_edges_are_named_as_asked_for(six_nodes: Graph) -> None:
+    ranking = suspicious_edges(six_nodes, torch.rand(6, 3).softmax(1))
+    for limit, count in ((0, 0), (3, 3), (5, 5), (9, 5)):
+        assert len(ranking.named(six_nodes, limit)) == count
+    names = [
+        (six_nodes.node_names[u], six_nodes.node_names[v]) for u, v in zip(ranking.source, ranking.target, strict=True)
+    ]
+    assert [(u, v) for u, v, _ in ranking.named(six_nodes, 5)] == names
+    assert (ranking.source < ranking.target).all()
+
+
+def test_equal_scores_keep_the_order_of_the_nodes() -> None:
+    graph = Graph.build([(0, 1), (2, 3), (4, 5)], np.eye(6), [0, 1] * 3, train=range(6))
+    flat = torch.full((6, 2), 0.5)
+    assert suspicious_edges(graph, flat).source.tolist() == [0, 2, 4]
+    assert suspicious_edges(graph, flat).disagreement.tolist() == [0.5] * 3
+    plain = Graph.build([], np.ones((4, 1)), [0, 1, 0, 1], train=range(4))
+    assert suspicious_labels(plain, flat[:4]).nodes.tolist() == [0, 1, 2, 3]

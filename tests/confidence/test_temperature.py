@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.confidence.temperature import LARGEST_STEP, Temperature, fit_temperature
+from confgcn.confidence.temperature import LARGEST_STEP, Temperature, _objective, fit_temperature
 from confgcn.exceptions import DataError, UsageError
 
 
@@ -88,3 +88,59 @@ def test_a_covariate_that_is_not_there_or_of_the_wrong_length() -> None:
         temperature.apply(torch.zeros(3, 2), {"precision": torch.ones(3)})
     with pytest.raises(DataError, match=r"expected one number per node, 3, got \(2,\)"):
         temperature.apply(torch.zeros(3, 2), {"degree": torch.ones(2)})
+
+
+def test_the_gradient_of_the_loss_is_that_of_finite_differences() -> None:
+    random = np.random.default_rng(0)
+    logits, labels, z = random.normal(size=(9, 3)), random.integers(0, 3, size=9), random.normal(size=9)
+    at = np.array([0.3, -0.4])
+    _, gradient = _objective(at, logits, labels, z)
+    for place, step in enumerate(np.eye(2) * 1e-6):
+        ends = [_objective(at + sign * step, logits, labels, z)[0] for sign in (1, -1)]
+        assert gradient[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+def test_the_loss_is_the_mean_log_loss_and_the_prior_of_the_slope() -> None:
+    logits, labels, z = torch.randn(7, 3, dtype=torch.float64), torch.randint(0, 3, (7,)), torch.randn(7).double()
+    found, _ = _objective(np.array([0.3, -0.4]), logits.numpy(), labels.numpy(), z.numpy())
+    mean = loss(Temperature(0.3, -0.4, "z"), logits, labels, {"z": z.clamp(-3, 3)})
+    assert found == pytest.approx(mean + 0.4**2 / 2 / 7)
+
+
+def test_a_covariate_is_standardised_by_its_mean_and_deviation() -> None:
+    logits, labels = drawn(4, 0.0)
+    found = fit_temperature(logits, labels, {"degree": torch.tensor([1.0, 3, 5, 11])}, covariate="degree")
+    assert (found.covariate, found.centre) == ("degree", 5.0)
+    assert found.spread == pytest.approx(math.sqrt((16 + 4 + 0 + 36) / 4))
+
+
+def test_the_step_is_bounded_from_the_spread_of_the_logits() -> None:
+    logits = 3 * torch.tensor([[2.0, -1, -1], [-1, 2, -1]])  # of deviation 3 sqrt(2)
+    wrong = fit_temperature(logits, torch.tensor([1, 0]), {})
+    assert wrong.intercept == pytest.approx(4.0 + math.log(3 * math.sqrt(2)))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_slope_is_bounded_by_one_whichever_its_sign(sign: int) -> None:
+    z = torch.tensor([-1.0, 1.0]).repeat(500)
+    logits = torch.tensor([[9.0, 0]]).repeat(1000, 1)
+    labels = (sign * z > 0).long() * torch.arange(2).repeat_interleave(2).repeat(250)  # half wrong at one end
+    found = fit_temperature(logits, labels, {"z": z}, covariate="z")
+    assert found.slope == pytest.approx(sign)
+
+
+def test_without_a_temperature_nothing_is_scaled() -> None:
+    logits = torch.randn(4, 3)
+    torch.testing.assert_close(Temperature().apply(logits, {}), logits.double().log_softmax(1))
+    degree = {"degree": torch.tensor([1.0, -2, 0, 3])}
+    scaled = Temperature(slope=0.5, covariate="degree").apply(logits, degree)  # as it comes, neither moved nor scaled
+    expected = logits.double() / (0.5 * degree["degree"].double()).exp()[:, None]
+    torch.testing.assert_close(scaled, expected.log_softmax(1))
+
+
+@pytest.mark.parametrize("z", [2.9, 3.0, 3.5, 1000.0])
+def test_a_score_beyond_three_deviations_counts_as_three(z: float) -> None:
+    temperature = Temperature(covariate="degree")
+    for sign in (1, -1):
+        found = temperature.standardised(torch.zeros(1, 2), {"degree": torch.tensor([sign * z])})
+        assert float(found) == pytest.approx(sign * min(z, 3.0))

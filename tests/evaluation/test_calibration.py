@@ -198,3 +198,28 @@ def test_classwise_by_hand() -> None:
     probabilities = torch.tensor([[0.9, 0.1], [0.4, 0.6]])
     assert classwise_calibration_error(probabilities, torch.tensor([0, 0])) == pytest.approx((0.1 + 0.6) / 2)
     assert classwise_calibration_error(torch.ones(3, 1), torch.zeros(3, dtype=torch.long)) == 0.0
+
+
+@BINNINGS
+def test_what_is_not_asked_for_is_fifteen_bins_many_draws_and_seed_zero(binning: Binning) -> None:
+    confidence, correct = predictions(80)
+    error, floor, interval = (
+        expected_calibration_error(confidence, correct, binning=binning),
+        noise_floor(confidence, binning=binning),
+        calibration_interval(confidence, correct, binning=binning),
+    )
+    assert error == expected_calibration_error(confidence, correct, binning=binning, bins=15)
+    assert floor == noise_floor(confidence, binning=binning, bins=15, draws=200, seed=0)
+    assert interval == calibration_interval(
+        confidence, correct, binning=binning, bins=15, draws=1000, level=0.95, seed=0
+    )
+    for other in ({"bins": 14}, {"bins": 16}, {"draws": 199}, {"draws": 201}, {"seed": 1}):
+        assert noise_floor(confidence, binning=binning, **other) != floor
+        assert calibration_interval(confidence, correct, binning=binning, **other) != interval
+
+
+def test_classes_have_fifteen_bins_too() -> None:
+    probabilities, labels = torch.randn(80, 4).softmax(1), torch.randint(0, 4, (80,))
+    assert classwise_calibration_error(probabilities, labels) == (
+        classwise_calibration_error(probabilities, labels, bins=15)
+    )

@@ -36,3 +36,28 @@ def test_summary_without_precision() -> None:
     summary = summarise_confidence(torch.tensor([[0.9, 0.1]]), None, torch.tensor([0]))
     assert summary.auroc_precision is None
     assert len(summary.quarters) == 1
+
+
+def test_auroc_is_undefined_when_all_are_wrong_and_where_there_are_none() -> None:
+    assert auroc(torch.tensor([1.0, 2.0]), torch.tensor([False, False])) is None
+    assert auroc(torch.tensor([]), torch.tensor([], dtype=torch.bool)) is None
+
+
+def test_auroc_by_hand() -> None:
+    positive = torch.tensor([True, False, True, False])
+    assert auroc(torch.tensor([4.0, 3, 2, 1]), positive) == 0.75
+    assert auroc(torch.tensor([1.0, 1, 1, 1]), positive) == 0.5
+    assert auroc(torch.tensor([2.0, 1, 1, 0]), positive) == 0.875
+
+
+def test_quarters_of_tied_nodes_go_by_their_order() -> None:
+    probabilities = torch.tensor([[0.7, 0.3]] * 8)
+    summary = summarise_confidence(probabilities, None, torch.tensor([0, 0, 1, 1, 0, 1, 1, 0]))
+    assert [quarter.accuracy for quarter in summary.quarters] == [1.0, 0.0, 0.5, 0.5]
+
+
+def test_precision_is_that_of_the_predicted_label() -> None:
+    probabilities = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    precision = torch.tensor([[3.0, 0], [9, 1], [2, 9]])  # 3, 1 and 2
+    summary = summarise_confidence(probabilities, precision, torch.tensor([0, 0, 0]))
+    assert summary.auroc_precision == 1.0

@@ -59,3 +59,11 @@ def test_batches_bound_the_memory_and_add_up(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_percentiles() -> None:
     assert percentile_interval(torch.arange(101.0).double(), 0.9) == pytest.approx((5.0, 95.0))
+
+
+def test_about_a_million_numbers_are_drawn_at_a_time() -> None:
+    assert batch_sizes(1000, 2**11) == [512, 488]
+    assert batch_sizes(3, 2**20) == [1, 1, 1]
+    assert batch_sizes(3, 2**21) == [1, 1, 1]
+    assert batch_sizes(3, 2**19) == [2, 1]
+    assert batch_sizes(0, 7) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,21 @@ def test_a_library_of_another_interface_is_not_called(monkeypatch: pytest.Monkey
     monkeypatch.setattr(library, "library", library.library.__wrapped__)
     assert not library.available()
     assert kernels.active() is pure
+
+
+def test_a_file_that_is_no_library_is_not_called(tmp_path: Path) -> None:
+    (tmp_path / "library.so").write_bytes(b"not a library")
+    assert library._opened(tmp_path / "library.so") is None
+
+
+@needs_compiled
+def test_a_library_built_from_other_sources_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = next(Path(library.__file__).parent.glob("_compiled*.so"))
+    assert library._opened(path) is not None
+    monkeypatch.setattr(library, "INTERFACE", library.INTERFACE + 1)
+    assert library._opened(path) is None
+
+
+def test_without_a_file_there_is_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "EXTENSION_SUFFIXES", [".nowhere"])
+    assert library.library.__wrapped__() is None

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck
 
+from confgcn import kernels
 from confgcn.ops import aggregate, convolve, dropout, matmul
 from confgcn.ops.convolve import BLOCK_ROWS
 from confgcn.sparse import SparseMatrix, SparseStructure
@@ -138,3 +139,21 @@ def test_features_changed_before_the_backward_pass_are_noticed(adjacency: Sparse
         values_of(features).zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         output.sum().backward()
+
+
+@pytest.mark.parametrize(("out", "bias", "width"), [(3, False, 3), (7, False, 5), (3, True, 3), (7, True, 7)])
+def test_the_narrower_rows_are_added_up(
+    adjacency: SparseStructure, monkeypatch: pytest.MonkeyPatch, out: int, bias: bool, width: int
+) -> None:
+    widths = []
+    core = kernels.active()
+    multiply = core.multiply
+
+    def counting(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+        widths.append(dense.shape[1])
+        return multiply(structure, values, dense)
+
+    monkeypatch.setattr(core, "multiply", counting)
+    edge_weights, weight, offset = random_arguments(adjacency, out, bias=bias)
+    convolve(adjacency, edge_weights, some_features(11, sparse=False), weight, offset)
+    assert widths == [width]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from confgcn.ops import dropout
+from confgcn.ops.dropout import Mask
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 pytestmark = pytest.mark.usefixtures("each_kernels")
@@ -101,3 +102,28 @@ def test_dropout_does_nothing_outside_training() -> None:
 def test_a_rate_that_is_none_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="from 0 to below 1"):
         dropout(torch.ones(3), rate, training=True)
+
+
+def test_seeds_have_all_their_bits() -> None:
+    seeds = [Mask.draw(0.5).seed for _ in range(200)]
+    assert len(set(seeds)) == 200
+    assert -(2**63) <= min(seeds) < -(2**62)
+    assert 2**62 < max(seeds) < 2**63
+    for bit in range(64):
+        assert 0.3 < sum(seed >> bit & 1 for seed in seeds) / 200 < 0.7
+
+
+@pytest.mark.parametrize(
+    ("rate", "threshold"), [(0.0, 65536), (0.5, 32768), (0.75, 16384), (1e-9, 65536), (1 - 1e-9, 1), (0.3, 45875)]
+)
+def test_the_rate_is_met_to_one_in_65536(rate: float, threshold: int) -> None:
+    mask = Mask.draw(rate)
+    assert mask.threshold == threshold
+    assert mask.scale == 65536 / threshold
+
+
+def test_a_part_of_a_mask_is_the_mask_of_a_part() -> None:
+    mask = Mask.draw(0.5)
+    values = torch.randn(40)
+    assert torch.equal(mask.apply(values[12:], start=12), mask.apply(values)[12:])
+    assert torch.equal(mask.apply(values, start=0), mask.apply(values))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.ops import Normalisation, degree_weights, normalise
 from confgcn.sparse import SparseStructure
@@ -88,3 +89,15 @@ def test_degree_weights_are_those_of_kipf_and_welling_in_the_type_asked_for(six_
     for dtype in (torch.float64, torch.float32, torch.float64):
         torch.testing.assert_close(degree_weights(adjacency, dtype), expected.to(dtype))
     assert degree_weights(adjacency, torch.float64) is degree_weights(adjacency, torch.float64)
+
+
+def test_an_unknown_way_is_named_with_the_known_ones(six_nodes: Graph) -> None:
+    with pytest.raises(UsageError, match=r"unknown normalisation 'softmx'.*'softmax'.*none, softmax, sum, symmetric"):
+        normalise(six_nodes.adjacency, torch.ones(16), "softmx")  # type: ignore[arg-type]
+
+
+def test_degree_weights_found_where_nothing_is_trained_serve_training_too(six_nodes: Graph) -> None:
+    with torch.inference_mode():
+        weights = degree_weights(six_nodes.adjacency, torch.float32)
+    assert not weights.is_inference()
+    assert degree_weights(six_nodes.adjacency, torch.float32) is weights

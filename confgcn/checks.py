@@ -16,7 +16,14 @@ from confgcn.sparse import SparseMatrix, SparseStructure
 
 IntArray = npt.NDArray[np.int64]
 MAX_CLASSES = 1_000_000  # more is a mistake, and every class has a name in memory
+MAX_NODES = 100_000_000  # more is a mistake, and every node has a name in memory
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+LONGEST_SHOWN = 60  # characters of a text in a message
+
+
+def shown(text: str) -> str:
+    """A name or an id in a message: of a long one the beginning."""
+    return repr(text) if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]!r}... ({len(text):,} characters)"
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
@@ -27,6 +34,12 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(f"{name}: cannot be made an array, do all rows have the same length? ({error})") from None
+
+
+def check_num_nodes(count: int) -> None:
+    """Before anything is made for every node: a number alone can ask for all of the memory."""
+    if not 0 <= count <= MAX_NODES:
+        raise DataError(f"number of nodes: expected 0 to {MAX_NODES:,}, got {count:,}")
 
 
 def checked_edges(edges: Any, num_nodes: int) -> IntArray:
@@ -124,7 +137,7 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
         raise DataError(f"{kind} names: expected {count}, got {len(texts)}")
     if len(set(texts)) != count:
         twice = next(name for name, times in Counter(texts).items() if times > 1)
-        raise DataError(f"{kind} names: {twice!r} stands twice")
+        raise DataError(f"{kind} names: {shown(twice)} stands twice")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
@@ -147,6 +160,13 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
         (matrix.shape[0], matrix.shape[1]),
     )
     return SparseMatrix(structure, torch.from_numpy(values))
+
+
+def checked_csr(matrix: Any) -> Any:
+    """A sparse matrix by rows. Whole numbers become floats: entries of one place are added, and could overflow."""
+    check_number_kind(matrix.dtype)
+    check_stored_indices(matrix)
+    return (matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)).tocsr()
 
 
 def check_stored_indices(matrix: Any) -> None:

@@ -19,6 +19,8 @@ import difflib
 from collections.abc import Iterable
 
 MOST_CHOICES = 100  # that an error lists
+LONGEST_LIST = 500  # characters of them
+LONGEST_TEXT = 200  # characters of a text from outside
 
 
 class ConfGCNError(Exception):
@@ -76,10 +78,17 @@ class StoppedError(ConfGCNError, RuntimeError):
         self.exit_code = 128 + signal_number
 
 
+def brief(text: object, longest: int = LONGEST_TEXT) -> str:
+    """What a file or another library says, in an error: on one line, of a long text the beginning."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= longest else f"{line[:longest]}..."
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """The error for a name that is not in a table: what came, what is near it, what there is."""
     choices = sorted(known)
-    near = difflib.get_close_matches(name, choices, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    near = difflib.get_close_matches(name[:LONGEST_TEXT], choices, n=1)
+    hint = f"did you mean {brief(repr(near[0]))}? " if near else ""
+    listing = brief(", ".join(choices[:MOST_CHOICES]), LONGEST_LIST)
     more = f", ... ({len(choices):,} in all)" if len(choices) > MOST_CHOICES else ""
-    return UsageError(f"unknown {kind} {name!r}: {hint}choose from {', '.join(choices[:MOST_CHOICES])}{more}")
+    return UsageError(f"unknown {kind} {brief(repr(name))}: {hint}choose from {listing}{more}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
+from confgcn.data.from_arrays import edges_of
 from confgcn.data.npz import CSR_PARTS, npz_keys, read_npz, sparse_from
+from confgcn.data.table import listed
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 
@@ -18,12 +18,11 @@ def read_citation_npz(path: Path, *, name: str) -> Graph:
     adjacency_prefix, features_prefix = _dialect(path)
     matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in CSR_PARTS]
     arrays = read_npz(path, [*matrices, "labels"])
-    adjacency = sparse_from(arrays, adjacency_prefix, path).tocoo()
+    adjacency = sparse_from(arrays, adjacency_prefix, path)
     features = sparse_from(arrays, features_prefix, path)
     if adjacency.shape != (features.shape[0], features.shape[0]):
         raise DataError(f"{path}: the adjacency is {adjacency.shape}, the features are {features.shape}")
-    edges = np.stack([adjacency.row, adjacency.col], axis=1)
-    return Graph.build(edges, features, arrays["labels"], name=name)
+    return Graph.build(edges_of(adjacency), features, arrays["labels"], name=name)
 
 
 def _dialect(path: Path) -> tuple[str, str]:
@@ -31,4 +30,4 @@ def _dialect(path: Path) -> tuple[str, str]:
     for adjacency_prefix, features_prefix in DIALECTS:
         if f"{adjacency_prefix}data" in found:
             return adjacency_prefix, features_prefix
-    raise DataError(f"{path}: expected arrays adj_data, ... or adj_matrix.data, ...; found {', '.join(found)}")
+    raise DataError(f"{path}: expected arrays adj_data, ... or adj_matrix.data, ...; found {listed(found)}")

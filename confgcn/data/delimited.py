@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from confgcn.checks import shown
 from confgcn.data.compressed import COMPRESSED_SUFFIXES, read_content
 from confgcn.data.table import Column, Table, plain_numbers
 from confgcn.exceptions import DataError
@@ -35,7 +36,7 @@ def read_delimited(path: Path, is_text: Callable[[str], bool] | None = None) -> 
     """
     content = read_content(path)
     if not content:
-        raise DataError(f"{path}: the file is empty")
+        raise DataError(f"{path}: the file is empty: no edges or nodes, not even a header")
     _check_is_text(path, content)
     chosen = is_text or bool  # no column has an empty name
     table, mixed = _read(path, content, chosen)
@@ -49,7 +50,7 @@ def _read(path: Path, content: bytes, is_text: Callable[[str], bool]) -> tuple[T
     records = _records(path, lines, _delimiter(path, content))
     header = next(records, None)
     if header is None:
-        raise DataError(f"{path}: the file is empty but for blank lines and comments")
+        raise DataError(f"{path}: the file is empty but for blank lines and comments: no edges or nodes")
     _check_header(path, header)
     lines.comments = 0  # those above the header are no rows
     columns = _Columns(header, is_text)
@@ -69,6 +70,9 @@ def _read(path: Path, content: bytes, is_text: Callable[[str], bool]) -> tuple[T
 def delimited_bytes(columns: dict[str, Sequence[str]]) -> bytes:
     """A table as CSV that :func:`read_delimited` reads back to the same texts."""
     rows = [list(columns), *zip(*columns.values(), strict=True)]
+    longest = max((len(text) for row in rows for text in row), default=0)
+    if longest > csv.field_size_limit():
+        raise DataError(f"a text has {longest:,} characters, more than is read from a text file; write an .npz file")
     text = "".join(",".join(map(quoted, row)) + "\n" for row in rows)
     if "\0" in text:
         raise DataError("a text holds the character NUL, which a text file cannot; write an .npz file")
@@ -159,20 +163,20 @@ def _delimiter(path: Path, content: bytes) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED_SUFFIXES]
     if suffixes[-1:] == [".tsv"]:
         return "\t"
-    header = ""
-    lines = _Lines(content)
-    for line in lines:
-        header += line
-        if header.count('"') % 2 == 0:
+    header, quotes = [], 0
+    for line in _Lines(content):
+        header.append(line)
+        quotes += line.count('"')
+        if quotes % 2 == 0:
             break
-    outside_quotes = re.sub('"[^"]*"', "", header)
+    outside_quotes = re.sub('"[^"]*"', "", "".join(header))
     return max(DELIMITERS, key=outside_quotes.count)
 
 
 def _check_header(path: Path, header: list[str]) -> None:
     twice = [name for name, times in Counter(header).items() if times > 1 and name]
     if twice:
-        raise DataError(f"{path}: column {twice[0]!r} stands twice in the header; rename one")
+        raise DataError(f"{path}: column {shown(twice[0])} stands twice in the header; rename one")
     if "" in header:
         raise DataError(
             f"{path}: column {header.index('') + 1} has no name; is it a row index? Then write the table without it"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
-from confgcn.checks import IntArray
-from confgcn.data.table import Table, listed, word
+from confgcn.checks import IntArray, shown
+from confgcn.data.table import MOST_NAMES, Table, listed, shortened, word
 from confgcn.exceptions import DataError
 
 EDGE_NAMES = (
@@ -38,7 +39,7 @@ def edge_columns(edges: Table, source: str | None, target: str | None, ignore: C
     extra = [name for name in names if name not in found]
     if extra:
         raise DataError(
-            f"{edges.path}: found the columns {listed(names)}, expected {found[0]} and {found[1]} alone: weights and "
+            f"{edges.path}: found the columns {listed(names)}, expected {listed(found)} alone: weights and "
             f"types of edges are not supported; to read the edges without: {_ignoring(extra)}"
         )
     return found
@@ -56,8 +57,8 @@ def end_positions(edges: Table, ends: Sequence[Sequence[str]], ids: Sequence[str
         row = int(np.argmax(unknown))
         text = ends[int(np.argmax(pairs[row] < 0))][row]
         raise DataError(
-            f"{edges.place(row)}: node {text!r} is not in {nodes} ({int(unknown.sum())} such rows)"
-            + _did_you_mean(text, place)
+            f"{edges.place(row)}: node {shown(text)} is not in {nodes} ({int(unknown.sum())} such rows); "
+            f"{len(ids):,} nodes are known{_did_you_mean(text, place)}"
         )
     return pairs
 
@@ -74,11 +75,16 @@ def _pair(names: Sequence[str], source: str | None, target: str | None) -> tuple
 
 
 def _ignoring(names: Sequence[str]) -> str:
-    return " ".join(f"--ignore {name}" for name in names)
+    more = f" and so on, {len(names):,} in all" if len(names) > MOST_NAMES else ""
+    return " ".join(f"--ignore {shortened(name)}" for name in names[:MOST_NAMES]) + more
 
 
 def _did_you_mean(text: str, known: Collection[str]) -> str:
     bare = text.strip()
-    near = (bare, f"{bare}.0", bare.removesuffix(".0"), f" {bare}", f"{bare} ")
+    composed, decomposed = (normalize(form, text) for form in ("NFC", "NFD"))
+    near = (bare, f"{bare}.0", bare.removesuffix(".0"), f" {bare}", f"{bare} ", composed, decomposed)
     found = next((other for other in near if other != text and other in known), None)
-    return f"; did you mean {found!r}? Ids are compared letter by letter" if found is not None else ""
+    if found is None:
+        return ""
+    said = ascii(found) if found in (composed, decomposed) else shown(found)  # on paper they look the same
+    return f"; did you mean {said}? Ids are compared letter by letter"

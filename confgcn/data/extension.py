@@ -106,8 +106,10 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
             )
         return sp.csr_matrix((len(addition.ids), 0))
     found = addition.feature_names or numbered_features(addition.features.shape[1])
+    features = addition.features
+    given = checks.checked_csr(features if sp.issparse(features) else sp.csr_matrix(features))
     if not graph.feature_names and len(found) == len(wanted):  # by place, where training knew no names
-        return sp.csr_matrix(addition.features)
+        return given
     place = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in place]
     surplus = sorted(set(found) - set(wanted))
@@ -116,7 +118,7 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
             f"new nodes have {len(found)} features, the method was trained on {len(wanted)}; "
             f"missing: {_some(missing)}; not known: {_some(surplus)}; columns are joined by name"
         )
-    return sp.csr_matrix(addition.features)[:, [place[name] for name in wanted]]
+    return given[:, [place[name] for name in wanted]]
 
 
 def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, *, take: bool) -> Any:

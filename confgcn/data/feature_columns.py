@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from confgcn.checks import FLOAT32_MAX, IntArray
+from confgcn.checks import FLOAT32_MAX, IntArray, shown
 from confgcn.data.raw import SPARSE_BELOW
 from confgcn.data.structural import is_structural
 from confgcn.data.table import Table, is_blank, plain_numbers
@@ -244,4 +244,4 @@ def _mismatch(table: Table, expected: int, found: int, missing: Sequence[str], s
 
 def _examples(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_EXAMPLES} more" if len(names) > MOST_EXAMPLES else ""
-    return ", ".join(repr(name) for name in names[:MOST_EXAMPLES]) + more
+    return ", ".join(map(shown, names[:MOST_EXAMPLES])) + more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +15,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from confgcn.checks import FLOAT32_MAX
-from confgcn.data.npz import CSR_PARTS, MAX_BYTES, npz_keys, read_npz, sparse_from
+from confgcn import checks
+from confgcn.checks import FLOAT32_MAX, shown
+from confgcn.data.npz import (
+    CSR_PARTS,
+    MAX_BYTES,
+    MAX_COLUMNS,
+    check_header,
+    native,
+    npz_keys,
+    read_npz,
+    sparse_from,
+)
 from confgcn.data.raw import numbered_features
-from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
+from confgcn.data.table import listed, shortened
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, brief
 
 MOST_EXAMPLES = 3  # that a message names
 
@@ -38,6 +50,11 @@ class NodeFeatures:
     names: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
 
+    @property
+    def own_ids(self) -> Sequence[str]:
+        """The id of the node that each row belongs to."""
+        return self.ids if self.ids is not None else [str(row) for row in range(self.matrix.shape[0])]
+
     def of(
         self, ids: Sequence[str], *, impute: bool = False, fills: Mapping[str, float] = MappingProxyType({})
     ) -> tuple[Any, list[str]]:
@@ -57,8 +74,10 @@ def read_node_features(path: Path) -> NodeFeatures:
     matrix = features.matrix
     if matrix.dtype.kind not in "biuf":
         raise DataError(f"{path}: expected numbers, got {matrix.dtype}")
-    if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise DataError(f"{path}: expected a matrix with a row per node and at least one column, got {matrix.shape}")
+    if matrix.ndim != 2 or not 0 < matrix.shape[1] <= MAX_COLUMNS:
+        raise DataError(
+            f"{path}: expected a matrix with a row per node and 1 to {MAX_COLUMNS:,} columns, got {matrix.shape}"
+        )
     for kind, texts, count in (("ids", features.ids, 0), ("feature_names", features.names, 1)):
         if texts is not None and len(texts) != matrix.shape[count]:
             raise DataError(f"{path}: {len(texts)} {kind}, but the features have the shape {matrix.shape}")
@@ -70,13 +89,13 @@ def _read_archive(path: Path) -> NodeFeatures:
     given = {key: read_npz(path, [key])[key] for key in ("ids", "feature_names") if key in found}
     texts = {key: _texts(path, key, array) for key, array in given.items()}
     if "features" in found:
-        matrix: Any = _native(read_npz(path, ["features"])["features"])
+        matrix: Any = native(read_npz(path, ["features"])["features"])
     elif set(CSR_PARTS) <= set(found):
         matrix = _read_csr(path, found)
     else:
         raise DataError(
             f"{path}: expected an array features, or the arrays {', '.join(CSR_PARTS)} of a sparse matrix; "
-            f"found {', '.join(found)}"
+            f"found {listed(found)}"
         )
     return NodeFeatures(path, matrix, texts.get("feature_names"), texts.get("ids"))
 
@@ -85,23 +104,22 @@ def _read_csr(path: Path, found: list[str]) -> sp.csr_matrix:
     arrays = read_npz(path, [*CSR_PARTS, *(["format"] if "format" in found else [])])
     layout = arrays.get("format", np.array(b"csr")).tobytes().replace(b"\0", b"")
     if layout != b"csr":
-        raise DataError(f"{path}: the sparse matrix is stored as {layout.decode(errors='replace')}; save it as csr")
-    return sparse_from({key: _native(array) for key, array in arrays.items()}, "", path)
+        stored = shortened(layout.decode(errors="replace"))
+        raise DataError(f"{path}: the sparse matrix is stored as {stored}; save it as csr")
+    matrix = checks.checked_csr(sparse_from(arrays, "", path))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _read_npy(path: Path) -> npt.NDArray[Any]:
     """An array, after its header was compared with the size of the file."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise DataError(f"{path}: holds {size:,} bytes, more than is read from one file ({MAX_BYTES:,})")
     with path.open("rb") as stream, _readable(path):
-        version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
-    if dtype.hasobject:
-        raise UnsafeFileError(f"{path}: is an object array, which only executing code could read")
-    claimed = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if claimed > path.stat().st_size or claimed > MAX_BYTES:
-        raise DataError(f"{path}: claims {claimed} bytes, more than the file holds or than is read ({MAX_BYTES})")
+        check_header(f"{path}:", stream, size)
     with _readable(path):
-        return _native(np.load(path, allow_pickle=False))
+        return native(np.load(path, allow_pickle=False))
 
 
 @contextmanager
@@ -110,28 +128,25 @@ def _readable(path: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that Python 2 wrote
             yield
-    except OSError:
+    except (ConfGCNError, OSError):
         raise
     except Exception as error:  # a damaged header can raise anything at all
-        raise CorruptFileError(f"{path}: not a readable .npy file ({error})") from None
-
-
-def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+        problem = f"{path}: not a readable .npy file ({brief(error)}); write it with numpy.save"
+        raise CorruptFileError(problem) from None
 
 
 def _texts(path: Path, key: str, array: npt.NDArray[Any]) -> tuple[str, ...]:
     if array.ndim != 1 or array.dtype.kind not in "Uiu":
         raise DataError(f"{path}: {key} must be a row of texts or whole numbers, got {array.dtype} {array.shape}")
     texts = tuple(map(str, array.tolist()))
-    if len(set(texts)) < len(texts):
-        twice = next(text for place, text in enumerate(texts) if text in texts[:place])
-        raise DataError(f"{path}: {key}: {twice!r} stands twice")
+    twice = next((text for text, times in Counter(texts).items() if times > 1), None)
+    if twice is not None:
+        raise DataError(f"{path}: {key}: {shown(twice)} stands twice")
     return texts
 
 
 def _rows(features: NodeFeatures, ids: Sequence[str]) -> list[int]:
-    own = features.ids if features.ids is not None else [str(row) for row in range(features.matrix.shape[0])]
+    own = features.own_ids
     place = {text: row for row, text in enumerate(own)}
     missing = [text for text in ids if text not in place]
     surplus = sorted(set(own) - set(ids))
@@ -145,7 +160,7 @@ def _mismatch(features: NodeFeatures, num_nodes: int, missing: list[str], surplu
     return (
         f"{features.path}: {features.matrix.shape[0]} rows of features for {num_nodes} nodes; "
         + "; ".join(
-            f"{len(texts)} {what}: {', '.join(map(repr, texts[:MOST_EXAMPLES]))}"
+            f"{len(texts)} {what}: {', '.join(map(shown, texts[:MOST_EXAMPLES]))}"
             for what, texts in (("nodes without a row", missing), ("rows without a node", surplus))
             if texts
         )

@@ -21,7 +21,8 @@ def from_matrix(matrix: Any, nodes: NodeData, name: str) -> RawGraph:
     if not sp.issparse(array) and _is_edge_index(array):
         return from_edge_index(array, nodes, name)
     _check_square(array.shape, nodes)
-    return nodes.raw(name, _edges_of(array), array.shape[0])
+    checks.check_num_nodes(array.shape[0])
+    return nodes.raw(name, edges_of(array), array.shape[0])
 
 
 def from_edge_index(edge_index: Any, nodes: NodeData, name: str, num_nodes: int | None = None) -> RawGraph:
@@ -30,7 +31,9 @@ def from_edge_index(edge_index: Any, nodes: NodeData, name: str, num_nodes: int 
     if array.ndim != 2 or array.shape[0] != 2:
         hint = "; transpose it" if array.ndim == 2 and array.shape[1] == 2 else ""
         raise DataError(f"edge_index: expected shape (2, edges), got {tuple(array.shape)}{hint}")
-    return nodes.raw(name, array.T, _number_of(nodes) if num_nodes is None else num_nodes)
+    count = _number_of(nodes) if num_nodes is None else num_nodes
+    checks.check_num_nodes(count)
+    return nodes.raw(name, array.T, count)
 
 
 def _is_edge_index(array: npt.NDArray[Any]) -> bool:
@@ -53,19 +56,26 @@ def _check_square(shape: tuple[int, ...], nodes: NodeData) -> None:
     raise DataError(f"adjacency: expected a square matrix, a row and a column per node, got shape {shape}{beside}")
 
 
-def _edges_of(adjacency: Any) -> IntArray:
-    """The places of the ones, (M, 2)."""
+def edges_of(adjacency: Any) -> IntArray:
+    """The places of the ones of an adjacency, dense or sparse, (M, 2); anything but zeros and ones is refused."""
     if not sp.issparse(adjacency):
         places = np.argwhere(adjacency != 0)
         values = adjacency[tuple(places.T)]
     else:
         _check_stored(adjacency)
-        stored = adjacency.tocoo()
+        stored = _as_coo(adjacency)
         _check_stored(stored)
         places, values = np.stack([stored.row, stored.col], 1).astype(np.int64), stored.data
     _check_weights(places, values)
     edges: IntArray = places[values != 0]
     return edges
+
+
+def _as_coo(adjacency: Any) -> Any:
+    try:
+        return adjacency.tocoo()
+    except ValueError as error:
+        raise DataError(f"adjacency: its entries do not fit its shape {adjacency.shape} ({error})") from None
 
 
 def _check_stored(adjacency: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from confgcn.data.node_data import NodeData
 from confgcn.data.raw import RawGraph
+from confgcn.data.table import shortened
 from confgcn.exceptions import DataError, UsageError, unknown_name
 
 UNASKED = {"features": ("x", "features"), "labels": ("label",), "split": ("split",)}  # node attributes read by default
@@ -59,14 +60,15 @@ def _texts(nodes: Any) -> Sequence[str]:
     for node in nodes:
         other = by_text.setdefault(str(node), node)
         if other is not node:
-            raise DataError(f"the nodes {other!r} and {node!r} have the same name as text; rename one of them")
+            pair = f"{shortened(repr(other))} and {shortened(repr(node))}"
+            raise DataError(f"the nodes {pair} have the same name as text; rename one of them")
     return list(by_text)
 
 
 def _check_weights(graph: Any) -> None:
     for source, target, weight in graph.edges(data="weight", default=1):
-        if weight != 1:
+        if not isinstance(weight, int | float | np.number) or weight != 1:
             raise DataError(
-                f"the edge {source!r} - {target!r} has weight {weight!r}; weights are not supported: delete the "
-                "attribute 'weight' of the edges"
+                f"the edge {shortened(repr(source))} - {shortened(repr(target))} has weight "
+                f"{shortened(repr(weight))}; weights are not supported: delete the attribute 'weight' of the edges"
             )

@@ -35,9 +35,11 @@ def _check_kind(data: Any) -> None:
         )
     if getattr(data, "edge_index", None) is None:
         raise DataError("the PyG graph has no edge_index")
-    for weights in ("edge_weight", "edge_attr"):
-        if getattr(data, weights, None) is not None:
-            raise DataError(f"the PyG graph has {weights}; weights are not supported: set data.{weights} = None")
+    for kind in ("edge_weight", "edge_attr", "edge_type"):
+        if getattr(data, kind, None) is not None:
+            raise DataError(
+                f"the PyG graph has {kind}; weights and types of edges are not supported: set data.{kind} = None"
+            )
 
 
 def _number_of_nodes(data: Any) -> int:

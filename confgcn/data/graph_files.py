@@ -6,25 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from confgcn.checks import shown
 from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.compressed import COMPRESSED_SUFFIXES
 from confgcn.data.delimited import read_delimited
 from confgcn.data.feature_files import NodeFeatures, read_node_features
 from confgcn.data.graph_npz import is_graph_npz, read_graph_npz
 from confgcn.data.graphml import read_graphml
+from confgcn.data.input_files import naming, unchanged
 from confgcn.data.parquet import MAGIC, read_parquet
 from confgcn.data.planetoid import PARTS as PLANETOID_PARTS
 from confgcn.data.planetoid import read_planetoid
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.structural import is_structural
-from confgcn.data.table import Table
+from confgcn.data.table import Table, listed
 from confgcn.data.tables import TableOptions, graph_from_tables
 from confgcn.exceptions import DataError, ResourceError, UsageError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 FEATURE_SUFFIXES = (".npy", ".npz")
 EXPECTED = "edges.csv (or .tsv, .parquet) and nodes.csv, a .graphml or .npz file, or planetoid files ind.NAME.*"
-MOST_FILES = 10  # that a message lists
 
 
 def read_graph(
@@ -48,23 +49,25 @@ def read_graph(
     suffix = "" if files.main.is_dir() else _suffix(files.main)
     if prefix is not None or suffix == ".npz":
         _refuse_table_options(files, options)
-        return _like(_read_archive(files.main) if prefix is None else _read_planetoid(prefix), like)
+        with naming(files.main):
+            return _like(_read_archive(files.main) if prefix is None else _read_planetoid(prefix), like)
     name = _stem(files.main)
     if files.main.is_dir():
         files = _files_in(files)
-    if suffix == ".graphml":
-        if nodes is not None:
-            raise UsageError(f"--nodes {nodes}: {files.main} holds the nodes already")
-        return read_graphml(files.main, options, name=name, like=like, features=files.matrix(), known=known)
-    return graph_from_tables(
-        read_table(files.main, options.ignore),
-        None if files.nodes is None else read_table(files.nodes, options.ignore, options.is_text),
-        options,
-        name=name,
-        like=like,
-        features=files.matrix(),
-        known=known,
-    )
+    if suffix == ".graphml" and nodes is not None:
+        raise UsageError(f"--nodes {nodes}: {files.main} holds the nodes already")
+    with unchanged(files.paths()):
+        if suffix == ".graphml":
+            return read_graphml(files.main, options, name=name, like=like, features=files.matrix(), known=known)
+        return graph_from_tables(
+            read_table(files.main, options.ignore),
+            None if files.nodes is None else read_table(files.nodes, options.ignore, options.is_text),
+            options,
+            name=name,
+            like=like,
+            features=files.matrix(),
+            known=known,
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,9 @@ class _Files:
     main: Path  # the one that holds the edges, or all
     nodes: Path | None
     features: Path | None
+
+    def paths(self) -> list[Path]:
+        return [path for path in (self.main, self.nodes, self.features) if path is not None]
 
     def matrix(self) -> NodeFeatures | None:
         return None if self.features is None else read_node_features(self.features)
@@ -90,7 +96,7 @@ def _files_in(given: _Files) -> _Files:
     """The files in a folder; a matrix of features may lie elsewhere."""
     folder = given.main
     if given.nodes is not None:
-        raise UsageError(f"--nodes {given.nodes} goes with --edges, not with the folder {folder}")
+        raise UsageError(f"--nodes {given.nodes} goes with a table of edges, not with a folder ({folder})")
     edges, nodes = _find(folder, "edges", TABLE_SUFFIXES), _find(folder, "nodes", TABLE_SUFFIXES)
     if edges is None:
         raise DataError(f"{folder}: found {_listing(folder)}; expected {EXPECTED}")
@@ -128,16 +134,21 @@ def _planetoid_prefix(path: Path) -> Path | None:
 
 
 def _read_planetoid(prefix: Path) -> RawGraph:
-    missing = [part for part in PLANETOID_PARTS if not prefix.with_name(f"{prefix.name}.{part}").exists()]
+    parts = {part: prefix.with_name(f"{prefix.name}.{part}") for part in PLANETOID_PARTS}
+    missing = [part for part, path in parts.items() if not path.exists()]
     if missing:
         raise ResourceError(f"{prefix.absolute()}: the parts {', '.join(missing)} are missing")
-    return raw_from_graph(read_planetoid(prefix.parent, prefix.name.removeprefix("ind.")))
+    with unchanged(parts.values()), naming(prefix):
+        return raw_from_graph(read_planetoid(prefix.parent, prefix.name.removeprefix("ind.")))
 
 
 def _read_archive(path: Path) -> RawGraph:
-    if is_graph_npz(path):
-        return read_graph_npz(path)
-    return replace(raw_from_graph(read_citation_npz(path, name=_stem(path))), split=None)
+    with unchanged([path]), naming(path):
+        if not is_graph_npz(path):
+            return replace(raw_from_graph(read_citation_npz(path, name=_stem(path))), split=None)
+        raw = read_graph_npz(path)
+        raw.check()
+        return raw
 
 
 def _refuse_table_options(files: _Files, options: TableOptions) -> None:
@@ -154,15 +165,14 @@ def _like(raw: RawGraph, like: Sequence[str] | None) -> RawGraph:
         different = sorted(set(names) ^ set(expected))
         raise DataError(
             f"{raw.name}: the model was trained with {len(expected)} features, here are {len(names)}; "
-            f"{len(different)} differ, for example {different[0]!r}"
+            f"{len(different)} differ, for example {shown(different[0])}"
         )
     return raw
 
 
 def _listing(folder: Path) -> str:
     names = sorted(file.name for file in folder.iterdir())
-    more = f" and {len(names) - MOST_FILES} more files" if len(names) > MOST_FILES else ""
-    return ", ".join(names[:MOST_FILES]) + more or "nothing"
+    return listed(names) if names else "nothing"
 
 
 def _suffix(path: Path) -> str:

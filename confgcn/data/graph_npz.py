@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from confgcn.data.npz import CSR_PARTS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
 from confgcn.data.raw import PARTS, RawGraph
-from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.exceptions import CorruptFileError, DataError, brief
 
 MARKER = "confgcn_graph"  # the array that holds the version of the layout
 VERSION = 1
@@ -64,7 +64,8 @@ def read_graph_npz(path: Path) -> RawGraph:
     found = npz_keys(path)
     version = read_npz(path, [MARKER])[MARKER]
     if version.shape != () or version != VERSION:
-        raise CorruptFileError(f"{path}: graph archive of version {version}, this program reads version {VERSION}")
+        found = brief(version)
+        raise CorruptFileError(f"{path}: graph archive of version {found}, this program reads version {VERSION}")
     arrays = read_npz(path)
     texts = {key: _texts(path, key, arrays) for key in _TEXTS if f"{key}_bytes" in found}
     missing = [key for key in ("name", "ids", "remarks") if key not in texts] + ["edges"] * ("edges" not in found)

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from confgcn.checks import shown
 from confgcn.data.compressed import read_content
 from confgcn.data.feature_files import NodeFeatures
+from confgcn.data.npz import MAX_BYTES
 from confgcn.data.raw import RawGraph
-from confgcn.data.table import Table
+from confgcn.data.table import Table, shortened
 from confgcn.data.tables import TableOptions, graph_from_tables
 from confgcn.exceptions import ConfGCNError, DataError, UnsafeFileError, UsageError, unknown_name
 
 ID_COLUMN = "node id"  # an attribute may be called id
 REFUSED = {"hyperedge": "hyperedges", "port": "ports", "endpoint": "hyperedges", "locator": "links to other files"}
 EDGE_ENDS = ("source", "target")
+CELL_BYTES = 8  # of a value that many nodes share, or lack
 
 
 @dataclass
@@ -41,6 +44,11 @@ class _Rows:
         """A column for every name; of keys alone where some row has a value, unless the ``declared`` count too."""
         defaults = {key.name: key.default for key in self.keys.values() if declared or key.default}
         names = dict.fromkeys((*self.fixed, *defaults, *(name for row in self.values for name in row)))
+        if len(names) * len(self.values) * CELL_BYTES > MAX_BYTES:
+            raise DataError(
+                f"{path}: {len(self.values):,} nodes or edges with {len(names):,} keys take more than {MAX_BYTES:,} "
+                "bytes; leave keys out with --ignore"
+            )
         columns = {name: [row.get(name, defaults.get(name, "")) for row in self.values] for name in names}
         return Table(path, dict(columns), self.lines)
 
@@ -117,9 +125,11 @@ class _Reader:
         if self._skipped:
             return
         if len(self._open) == 1 and name != "graphml":
-            raise self._error(f"expected GraphML, found the element {name}")
+            raise self._error(f"expected GraphML, found the element {shortened(name)}")
         if self._text is not None:
-            raise self._error(f"a value that holds elements ({name}) is not supported; leave its key out with --ignore")
+            raise self._error(
+                f"a value that holds elements ({shortened(name)}) is not supported; leave its key out with --ignore"
+            )
         if name in REFUSED or "sourceport" in attributes or "targetport" in attributes:
             raise self._error(f"{REFUSED.get(name, 'ports')} are not supported")
         start = getattr(self, f"_start_{name}", None)
@@ -156,12 +166,12 @@ class _Reader:
             return
         identity = self._required(attributes, "key")
         if identity not in rows.keys:
-            raise self._error(f"key {identity!r} is not declared for this element")
+            raise self._error(f"key {shown(identity)} is not declared for this element")
         column, row = rows.keys[identity].name, rows.values[-1]
         if column in self._ignore:
             self._skipped = len(self._open)
         elif column in row:
-            raise self._error(f"two values for {column!r}")
+            raise self._error(f"two values for {shown(column)}")
         else:
             self._collect(lambda text: row.__setitem__(column, text))
 

@@ -81,7 +81,7 @@ def _plain_features(raw: RawGraph) -> Any:
         return None
     checks.checked_features(features, len(raw.ids))
     if sp.issparse(features):
-        features = features.tocsr().copy()
+        features = checks.checked_csr(features).copy()
         features.sum_duplicates()
         features.eliminate_zeros()
     else:

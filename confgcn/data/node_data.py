@@ -78,7 +78,10 @@ def plain_array(values: Any, name: str) -> Any:
     if tensor.layout == torch.strided:
         return tensor.numpy()
     stored = tensor.to_sparse_coo().coalesce()
-    return sp.coo_matrix((stored.values().numpy(), stored.indices().numpy()), shape=tuple(stored.shape))
+    try:
+        return sp.coo_matrix((stored.values().numpy(), stored.indices().numpy()), shape=tuple(stored.shape))
+    except ValueError as error:
+        raise DataError(f"{name}: its entries do not fit its shape {tuple(stored.shape)} ({error})") from None
 
 
 def _feature_rows(features: Any, ids: Sequence[str]) -> Any:
@@ -87,7 +90,7 @@ def _feature_rows(features: Any, ids: Sequence[str]) -> Any:
         features = _looked_up(by_node, ids, "features")
         missing = next((node for node, row in zip(ids, features, strict=True) if row is None), None)
         if missing is not None:
-            raise DataError(f"features: node {missing!r} has none; every node needs a row")
+            raise DataError(f"features: node {checks.shown(missing)} has none; every node needs a row")
     array = plain_array(features, "features")
     checks.check_feature_shape(array.shape, len(ids))
     return array
@@ -129,7 +132,7 @@ def _looked_up(by_node: Mapping[Any, Any], ids: Sequence[str], kind: str) -> lis
     strangers = by_id.keys() - set(ids)
     if strangers:
         first = next(node for node in by_id if node in strangers)
-        raise DataError(f"{kind}: {first!r} is none of the nodes ({len(strangers)} such names)")
+        raise DataError(f"{kind}: {checks.shown(first)} is none of the nodes ({len(strangers)} such names)")
     return [by_id.get(node) for node in ids]
 
 

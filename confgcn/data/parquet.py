@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from confgcn.checks import shown
 from confgcn.data.npz import MAX_BYTES
-from confgcn.data.table import Column, Table
-from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError
+from confgcn.data.table import Column, Table, shortened
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError, brief
 
 MAGIC = b"PAR1"
 CELL_BYTES = 8  # of a number in memory
@@ -28,7 +30,8 @@ def read_parquet(path: Path, ignore: Sequence[str] = ()) -> Table:
         except (arrow.ArrowException, OSError, ValueError) as error:
             if isinstance(error, ConfGCNError) or (isinstance(error, OSError) and error.errno is not None):
                 raise
-            raise CorruptFileError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+            problem = str(error).partition("\n")[0]
+            raise CorruptFileError(f"{path}: not a readable Parquet file ({brief(problem)})") from None
 
 
 def _read(arrow: Any, path: Path, file: Any, ignore: Sequence[str]) -> Table:
@@ -65,9 +68,9 @@ def _pyarrow(path: Path) -> tuple[Any, Any]:
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
-        raise DataError(f"{path}: column {twice!r} stands twice; rename one")
+        raise DataError(f"{path}: column {shown(twice)} stands twice; rename one")
 
 
 def _check_size(path: Path, metadata: Any) -> None:
@@ -97,6 +100,6 @@ def _column(arrow: Any, path: Path, name: str, column: Any) -> Column:
     if types.is_string(kind) or types.is_large_string(kind):
         return ["" if value is None else value for value in column.to_pylist()]
     raise DataError(
-        f"{path}: column {name!r} has the type {kind}, expected text, numbers or true and false; "
-        f"leave it out with --ignore {name}"
+        f"{path}: column {shown(name)} has the type {shortened(str(kind))}, expected text, numbers or true and false; "
+        f"leave it out with --ignore {shortened(name)}"
     )

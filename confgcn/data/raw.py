@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from confgcn import checks
 from confgcn.checks import IntArray
 from confgcn.data.structural import Structural, structural_features, structural_names
+from confgcn.data.table import listed
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
 from confgcn.sparse import SparseMatrix, SparseStructure
@@ -51,19 +52,29 @@ class RawGraph:
     remarks: tuple[str, ...] = ()
     num_described: int | None = None
 
+    def check(self) -> None:
+        """Everything that :meth:`build` would refuse but for features that are not there."""
+        self._check_nodes()
+        checks.checked_edges(self.edges, len(self.ids))
+        labels, class_names = self._numbered_labels()
+        checks.checked_names(class_names, "class", len(class_names))
+        self._parts(labels)
+        if self.features is not None:
+            checks.checked_features(self.features, len(self.ids))
+            if self.feature_names is not None:
+                checks.checked_names(self.feature_names, "feature", self.features.shape[1])
+
     def build(self, structural: Sequence[str] = ()) -> Graph:
         """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse.
 
         ``structural`` features, which the graph gives by itself, are added to those given.
         """
-        if not len(self.ids):
-            raise DataError(f"{self.name}: the graph has no nodes")
+        self._check_nodes()
         if self.features is None and not structural:
             raise DataError(
                 f"{self.name}: there are no features; ask for some that the graph itself gives: "
                 f"--add-features {', '.join(get_args(Structural))}{''.join(f'. {text}' for text in self.remarks)}"
             )
-        checks.checked_names(self.ids, "node", len(self.ids))
         order = natural_order(self.ids)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -85,6 +96,11 @@ class RawGraph:
         )
         return replace(graph, feature_names=feature_names, remarks=self.remarks)
 
+    def _check_nodes(self) -> None:
+        if not len(self.ids):
+            raise DataError(f"{self.name}: the graph has no nodes")
+        checks.checked_names(self.ids, "node", len(self.ids))
+
     def _numbered_labels(self) -> tuple[IntArray, Sequence[str]]:
         texts = self.labels if self.labels is not None else [None] * len(self.ids)
         if len(texts) != len(self.ids):
@@ -94,12 +110,16 @@ class RawGraph:
         numbers = {name: number for number, name in enumerate(names)}
         unknown = next((text for text in found if text not in numbers), None)
         if unknown is not None:
-            raise DataError(f"{self.name}: label {unknown!r} is none of the classes {', '.join(names)}")
+            raise DataError(f"{self.name}: label {checks.shown(unknown)} is none of the classes {listed(names)}")
         return np.array([-1 if text is None else numbers[text] for text in texts], dtype=np.int64), names
 
     def _parts(self, labels: IntArray) -> dict[str, IntArray]:
         if self.split is None:
             return {"train": np.flatnonzero(labels >= 0)}
+        if len(self.split) != len(self.ids):
+            raise DataError(
+                f"{self.name}: expected one part of the split per node, {len(self.ids)}, got {len(self.split)}"
+            )
         split = np.array(self.split, dtype=object)
         wrong = next((text for text in dict.fromkeys(self.split) if text not in (*PARTS, "")), None)
         if wrong is not None:
@@ -118,8 +138,7 @@ class RawGraph:
             return np.empty((len(order), 0), dtype=np.float32), ()
         features: Any = self.features
         if sp.issparse(features):
-            checks.check_stored_indices(features)
-            features = features.tocsr()
+            features = checks.checked_csr(features)
         else:
             features = checks.as_array(features, "features")
         checks.check_feature_shape(features.shape, len(order))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy.typing as npt
 from confgcn.checks import FLOAT32_MAX
 
 LONGEST_WHOLE = 1e15  # written without an exponent
+MOST_NAMES = 10  # that a message lists
+LONGEST_NAME = 40  # characters of each
 
 Column = Sequence[str] | npt.NDArray[Any]  # an array holds whole numbers, floats or booleans
 
@@ -78,9 +81,16 @@ def word(name: str) -> str:
     return name.strip().casefold()
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names of columns in a message."""
-    return ", ".join(names) or "(none)"
+def listed(names: Collection[str]) -> str:
+    """Names of columns in a message: of many the first ones, of a long one the beginning."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(shortened, islice(names, MOST_NAMES))) + more or "(none)"
+
+
+def shortened(name: str) -> str:
+    """A name in a message, on one line."""
+    beginning = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+    return beginning.replace("\n", "\\n")
 
 
 def _whole_text(value: float) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from confgcn.checks import shown
 from confgcn.data.edge_columns import edge_columns, end_positions
 from confgcn.data.feature_columns import encode_columns
 from confgcn.data.feature_files import NodeFeatures
@@ -82,15 +83,17 @@ def graph_from_tables(
     ``like`` names the features of a trained graph, which these must be too. ``known`` are the ids of its nodes, which
     edges may name without a row in ``nodes``: they come after the others, without features and label.
     """
-    options = options.for_columns({*edges.columns, *(nodes.columns if nodes else ())})
+    options = options.for_columns({*edges.columns, *(() if nodes is None else nodes.columns)})
     _check_named_columns(edges, nodes, options)
     ends = [edges.texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
     if not len(edges) and (nodes is None or not options.allow_edgeless):
         raise DataError(f"{edges.path}: no edges; for a graph without any, give a table of nodes and --allow-edgeless")
-    remarks = [remark for table in (edges, nodes) if table for remark in _skipped(table)]
+    remarks = [remark for table in (edges, nodes) if table is not None for remark in _skipped(table)]
     trained = frozenset(known)
     if nodes is None:
         ids: Sequence[str] = [end for end in dict.fromkeys([*ends[0], *ends[1]]) if end not in trained]
+        if features is not None:
+            end_positions(edges, ends, [*features.own_ids, *trained], features.path)
         columns = {} if ids else _no_rows(like or ())
     else:
         ids, columns = _read_nodes(nodes, options, like, features, remarks)
@@ -198,7 +201,7 @@ def _skipped(table: Table) -> list[str]:
 
 def _check_named_columns(edges: Table, nodes: Table | None, options: TableOptions) -> None:
     """A misspelt name is an error and not silently nothing."""
-    of_edges, of_nodes = set(edges.columns), set(nodes.columns if nodes else ())
+    of_edges, of_nodes = set(edges.columns), set() if nodes is None else set(nodes.columns)
     named: dict[str, tuple[Iterable[str | None], Collection[str]]] = {
         f"column of {edges.path.name}": ((options.source, options.target), of_edges),
         "column": (options.ignore, of_edges | of_nodes),
@@ -235,7 +238,7 @@ def _check_ids(nodes: Table, ids: Sequence[str]) -> None:
             raise DataError(f"{nodes.place(row)}: the id is empty")
         if first.setdefault(text, row) != row:
             raise DataError(
-                f"{nodes.place(row)}: id {text!r} stands already in {nodes.unit} {nodes.lines[first[text]]}; "
+                f"{nodes.place(row)}: id {shown(text)} stands already in {nodes.unit} {nodes.lines[first[text]]}; "
                 "every node has one row"
             )
 

@@ -1,0 +1,60 @@
+"""The files that a graph is read from: regular ones, and the same from the first byte that is read to the last."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confgcn.exceptions import DataError, ResourceError, UsageError
+
+KINDS = {
+    stat.S_IFDIR: "a folder; name a file in it",
+    stat.S_IFIFO: "a pipe; write what it gives to a file",
+    stat.S_IFCHR: "a device; write what it gives to a file",
+    stat.S_IFBLK: "a device; write what it holds to a file",
+    stat.S_IFSOCK: "a socket; write what it gives to a file",
+}
+
+State = tuple[int, ...]
+
+
+@contextmanager
+def unchanged(paths: Iterable[Path]) -> Iterator[None]:
+    """What is read inside is one state of these files; reading a pipe or a device could wait or last for ever."""
+    before = {path: _state(path) for path in paths}
+    try:
+        yield
+    finally:  # a change explains whatever else was found
+        changed = next((path for path, state in before.items() if _state(path) != state), None)
+        if changed is not None:
+            raise ResourceError(f"{changed.absolute()}: changed while it was read; try again when nothing writes to it")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of what is done inside say which file they are about."""
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        if str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _state(path: Path) -> State:
+    _check_name(path)
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ResourceError(f"{path.absolute()}: expected a file, found {KINDS[stat.S_IFMT(found.st_mode)]}")
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_name(path: Path) -> None:
+    if "\0" in str(path):
+        raise UsageError(f"{path}: the name of a file cannot hold the character NUL")
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ResourceError(f"{path.absolute()}: the name is not UTF-8 text; rename the file or its folder") from None

@@ -10,7 +10,9 @@ def run() -> None:
     # Until main() takes over: an interrupt inside an import would end in a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from confgcn.cli.main import main
+    from confgcn.cli.streams import open_streams
 
+    open_streams()
     main()
 
 

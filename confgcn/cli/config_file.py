@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from confgcn.exceptions import UsageError, unknown_name
 
 SETTINGS = "settings"  # a table of them, where a command takes --set
+_PLACE = f"{__name__}.{SETTINGS}"  # of that table among what the parts of a command hand on
 
 
 def _load(context: typer.Context, path: Path | None) -> Path | None:
@@ -22,14 +22,32 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
     values: dict[str, Any] = {}
     for key, value in read_toml(path).items():
         if key == SETTINGS and isinstance(value, dict) and "set_" in known.values():
-            values["set_"] = [f"{name}={json.dumps(each)}" for name, each in value.items()]
+            context.meta[_PLACE] = path, value
             continue
         name = known.get(_word(key))
         if name is None or name == "config":
             raise unknown_name(f"option in {path}", key, sorted(set(known) - {"config", "help"}))
-        values[name] = _fitting(path, key, value, next(p for p in context.command.params if p.name == name))
+        if name in values:
+            raise UsageError(f"{path}: {_word(key)} stands there twice, as {key} and in another spelling")
+        option = next(p for p in context.command.params if p.name == name)
+        values[name] = _fitting(path, key, value, option)
+        _try(path, key, values[name], option, context)
     context.default_map = {**(context.default_map or {}), **values}
     return path
+
+
+def settings_in_file(context: typer.Context) -> tuple[Path | None, dict[str, Any]]:
+    """The file of ``--config`` and its table of settings, which is empty where there is none."""
+    found: tuple[Path | None, dict[str, Any]] = context.meta.get(_PLACE, (None, {}))
+    return found
+
+
+def _try(path: Path, key: str, value: Any, option: Any, context: typer.Context) -> None:
+    """Would the command take it? Asked here, where the file is known, and also of what the command line outdoes."""
+    try:
+        option.process_value(context, value)
+    except (typer.BadParameter, UsageError) as error:
+        raise UsageError(f"{path}: {key} = {value!r}: {error}") from None
 
 
 def _fitting(path: Path, key: str, value: Any, option: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,24 +39,47 @@ SplitSeed = Annotated[
 Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads to compute with.")]
 
 
+LONGEST_MESSAGE = 900  # characters: names come from files, and may be of any length
+KEPT_AT_THE_END = 250  # where a message says what to do
+
+
 def complain(message: str) -> None:
     """An error, on stderr."""
-    typer.echo(f"error: {printable(message)}", err=True)
+    typer.echo(f"error: {_message(message)}", err=True)
 
 
 def notice(message: str) -> None:
     """Something a user should know, on stderr."""
-    typer.echo(f"note: {printable(message)}", err=True)
+    typer.echo(f"note: {_message(message)}", err=True)
+
+
+def print_paths(paths: Iterable[Path | str]) -> None:
+    """Files that were written, one a line, on stdout."""
+    for path in paths:
+        typer.echo(one_line(str(path)))
 
 
 def print_json(payload: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
-    typer.echo(json.dumps(payload, ensure_ascii=False, allow_nan=False))
+    """One JSON object on stdout; with escapes alone where its encoding lacks a character."""
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(payload, allow_nan=False)
+    typer.echo(text)
 
 
 def one_line(text: str) -> str:
     """A name or a row with names in it, which must not look like two."""
     return printable(text).replace("\n", "\\n")
+
+
+def _message(text: str) -> str:
+    """Short, and its further lines set in: none of them looks like another message."""
+    shown = printable(text).replace("\n", "\n  ")
+    if len(shown) <= LONGEST_MESSAGE:
+        return shown
+    return f"{shown[: LONGEST_MESSAGE - KEPT_AT_THE_END]} ... {shown[-KEPT_AT_THE_END:]}"
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, notice, print_json
+from confgcn.cli.console import AsJson, notice, print_json, print_paths
 from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 
@@ -43,4 +43,4 @@ def convert(
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:
-        typer.echo("\n".join(map(str, files)))
+        print_paths(files)

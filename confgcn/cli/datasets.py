@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, print_json
+from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 
 
 def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -19,4 +19,4 @@ def datasets(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         print_json({name: {"description": text, "found": where} for name, (text, where) in found.items()})
         return
     for name, (text, where) in found.items():
-        typer.echo(f"{name:<10} {text}\n{'':<10} {where or 'not found; downloaded on first use'}")
+        typer.echo(f"{name:<10} {text}\n{'':<10} {one_line(where or 'not found; downloaded on first use')}")

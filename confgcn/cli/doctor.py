@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, print_json
+from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 from confgcn.exceptions import ResourceError
 
 EXTRAS = {  # confgcn[...]: what it brings
@@ -48,7 +48,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         print_json({"healthy": healthy, **report})
     else:
         for name, finding in report.items():
-            typer.echo(f"{'ok     ' if finding['ok'] else 'MISSING'} {name:<14} {finding['found']}")
+            typer.echo(one_line(f"{'ok     ' if finding['ok'] else 'MISSING'} {name:<14} {finding['found']}"))
     if not healthy:
         raise typer.Exit(ResourceError.exit_code)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
 
 RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.")]
 
@@ -48,7 +48,7 @@ def evaluate(run: RunPath, data_dir: DataDir = None, as_json: AsJson = False) ->
         print_json(found)
         return
     _show(found)
-    typer.echo("\n".join(map(str, files)))
+    print_paths(files)
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -27,9 +29,14 @@ from confgcn.cli import (
     tune,
 )
 from confgcn.cli.console import complain
-from confgcn.exceptions import ConfGCNError, ResourceError
+from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
+from confgcn.training.signals import stop_signals
 
-_OUT_OF_MEMORY = "can't allocate memory"
+# What torch, the loader of libraries and Python say where there is no memory, and no class of error tells it.
+_OUT_OF_MEMORY = re.compile(r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE)
+_OUT_OF_RESOURCES = re.compile(r"can't start new thread|too many open files|\bError 24\b", re.IGNORECASE)
+_Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # of all that is wrong with words; typer has no name for it
+_FEWEST_BYTES = 2**30  # of address space: the libraries alone take 0.9 GB, and some end the process where it is less
 
 app = typer.Typer(
     name="confgcn",
@@ -69,36 +76,78 @@ def options(
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that says what happened."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stop_signals():
         signal.signal(number, _leave)
     try:
-        app()
-    except (ConfGCNError, OSError, MemoryError, RuntimeError) as error:
+        _check_surroundings()
+        sys.exit(app(standalone_mode=False))
+    except _Misuse as error:
+        _complain_of_misuse(error)
+        sys.exit(UsageError.exit_code)
+    except (ConfGCNError, OSError, MemoryError, RuntimeError, ImportError) as error:
         if "--debug" in sys.argv or not _is_expected(error):
             raise
         complain(_message(error))
         sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
-    raise AssertionError("typer exits by itself")
+
+
+def _complain_of_misuse(error: Any) -> None:
+    """What typer has to say of the words of the command, in our way and with the value it is about."""
+    message = error.format_message()
+    if not message:  # there were no words, and help was shown
+        return
+    cause: Any = getattr(error.__cause__, "errors", list)()
+    given = f", got {cause[0]['input']!r}" if cause else ""
+    hint = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+    complain(f"{message.removesuffix('.')}{given}{hint}")
+
+
+def _check_surroundings() -> None:
+    """What libraries would end the process for, without a word that helps."""
+    try:
+        Path.cwd()
+    except OSError:
+        raise ResourceError("the working directory is gone: change to a folder that is there") from None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # each thread takes address space of its own
+    if limit < _FEWEST_BYTES:
+        raise ResourceError(
+            f"not enough memory: this process may take {limit:,} bytes (ulimit -v), and needs {_FEWEST_BYTES:,}"
+        )
 
 
 def _is_expected(error: Exception) -> bool:
-    # torch reports a failed allocation as a plain RuntimeError; any other of those is a bug.
-    return not isinstance(error, RuntimeError) or isinstance(error, ConfGCNError) or _OUT_OF_MEMORY in str(error)
+    # Of the errors that have no class for it only those that tell of something scarce; any other one is a bug.
+    if isinstance(error, ConfGCNError) or not isinstance(error, RuntimeError | ImportError):
+        return True
+    return bool(_OUT_OF_MEMORY.search(str(error)) or _OUT_OF_RESOURCES.search(str(error)))
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY in str(error):
-        from confgcn.training.memory import available_memory
-
-        asked = re.search(r"(\d+) bytes", str(error))
-        wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
-        return f"not enough memory for this graph and these settings: {wanted}{available_memory():,} are available"
-    if isinstance(error, OSError) and error.filename and not isinstance(error, ConfGCNError):
+    if isinstance(error, ConfGCNError):
+        return str(error)
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        return f"not enough memory for this graph and these settings: {_shortage(error)}"
+    if isinstance(error, OSError) and isinstance(error.filename, str):
         return f"{Path(error.filename).absolute()}: {error.strerror}"
     return str(error)
 
 
+def _shortage(error: Exception) -> str:
+    if isinstance(error, ImportError):  # of the library that would count what is available
+        return str(error)
+    from confgcn.training.memory import available_memory
+
+    asked = re.search(r"(\d+) bytes", str(error))
+    wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
+    return f"{wanted}{available_memory():,} are available"
+
+
 def _leave(number: int, frame: Any) -> NoReturn:
     """Before a run handles signals itself nothing can be lost; an exception could be raised inside an import."""
-    complain("stopped")
+    with suppress(OSError):
+        os.write(2, b"error: stopped\n")  # past the stream, which may be in the middle of another message
     os._exit(128 + number)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, print_json, printable
+from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
 from confgcn.cli.evaluate import RunPath
 from confgcn.exceptions import UsageError
 
@@ -75,8 +75,8 @@ def predict(
         print_json(asdict(summary))
         return
     right = "" if summary.accuracy is None else f", {summary.accuracy:.1%} of those whose label is given are right"
-    typer.echo(printable(f"{summary.rows:,} rows, {summary.new:,} of new nodes{right}"))
-    typer.echo(printable(summary.file))
+    typer.echo(f"{summary.rows:,} rows, {summary.new:,} of new nodes{right}")
+    print_paths([summary.file])
 
 
 def _check_nothing_new(given: dict[str, Any], out: Path | None) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 
+SECONDS_BETWEEN = 0.1  # two drawings
+
 
 class ProgressBar(Callback):
-    """One bar per run, with the best validation accuracy so far."""
+    """One bar per run, with the best validation accuracy so far.
+
+    It is drawn between epochs and not by a thread, which there may be no memory for.
+    """
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -22,13 +29,16 @@ class ProgressBar(Callback):
             TimeRemainingColumn(),
             TextColumn("{task.fields[best]}", markup=False),
             console=Console(stderr=True),
+            auto_refresh=False,
         )
+        self.last_drawn = 0.0
 
     def on_setup(self, loop: TrainingLoop) -> None:
         self.run += not loop.title
         self.progress.start()
         title = f"{self.title}, {loop.title or f'run {self.run}'}"
         self.task = self.progress.add_task(title, total=None, best="preparing")
+        self.progress.refresh()
 
     def on_start(self, loop: TrainingLoop) -> None:
         self.progress.update(self.task, total=loop.recipe.epochs, completed=len(loop.history), best="")
@@ -36,10 +46,17 @@ class ProgressBar(Callback):
     def on_epoch(self, loop: TrainingLoop) -> None:
         best = loop.best.get("validation_accuracy") if loop.best else None
         shown = "" if best is None else f"best validation {best:.1%}"
-        self.progress.update(self.task, completed=len(loop.history), best=shown)
+        self.progress.update(self.task, completed=len(loop.history), best=shown, refresh=self._is_due())
 
     def on_end(self, loop: TrainingLoop) -> None:
         self.progress.update(self.task, total=max(len(loop.history), 1), completed=max(len(loop.history), 1))
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now - self.last_drawn < SECONDS_BETWEEN:
+            return False
+        self.last_drawn = now
+        return True
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, print_json
+from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
 from confgcn.cli.evaluate import RunPath
 
 
@@ -31,4 +31,4 @@ def report(
     if as_json:
         print_json({"report": str(file), "bytes": file.stat().st_size, "notices": notices})
     else:
-        typer.echo(str(file))
+        print_paths([file])

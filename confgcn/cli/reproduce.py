@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, complain, print_json
+from confgcn.cli.console import AsJson, DataDir, complain, print_json, print_paths
 from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.methods import check_method
@@ -67,7 +67,7 @@ def reproduce(
         reasons = {name: failure.reason for name, failure in failures.items()}
         print_json({"files": [str(file) for file in files], "failures": reasons})
     else:
-        typer.echo("\n".join(map(str, files)))
+        print_paths(files)
     if failures:
         raise typer.Exit(next(iter(failures.values())).exit_code)
 

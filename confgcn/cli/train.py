@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, print_json, printable
+from confgcn.cli.config_file import settings_in_file
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, print_json
 from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS
+from confgcn.toml import parse_value, read_toml
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 @takes_graph
 def train(
     source: GraphSource,
+    context: typer.Context,
     method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
@@ -54,9 +57,11 @@ def train(
         raise UsageError("--resume and --overwrite contradict each other")
     if resume and out is None:
         raise UsageError("--resume needs --out, the run directory to go on with")
-    overrides = _overrides(settings, set_ or [], {"influence": influence, "epochs": epochs})
+    files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
+    said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 
     from confgcn.cli.progress import ProgressBar
+    from confgcn.experiments.presets import joined_settings
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.runs import train as run
 
@@ -69,11 +74,11 @@ def train(
         split_seed=split_seed,
         fixed_split=fixed_split,
         threads=threads,
-        overrides=overrides,
+        overrides=joined_settings(method, preset, files) | said,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
-    bar = ProgressBar(f"{printable(source.name)}, {method}")
+    bar = ProgressBar(one_line(f"{source.name}, {method}"))
     try:
         summary = run(request, notify=notice, callbacks=[bar])
     finally:
@@ -84,16 +89,14 @@ def train(
         _show(summary)
 
 
-def _overrides(settings: Path | None, assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
-    from confgcn.toml import parse_value, read_toml
-
-    overrides = read_toml(settings) if settings else {}
+def _said(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals:
             raise UsageError(f"--set {assignment!r}: expected NAME=VALUE")
-        overrides[name.strip()] = parse_value(value)
-    return {**overrides, **{name: value for name, value in options.items() if value is not None}}
+        settings[name.strip()] = parse_value(value)
+    return settings | {name: value for name, value in options.items() if value is not None}
 
 
 def _show(summary: dict[str, Any]) -> None:
@@ -102,7 +105,7 @@ def _show(summary: dict[str, Any]) -> None:
     console = Console()
     std = summary["test_accuracy_std"]
     spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
-    console.print(printable(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}"), markup=False)
+    console.print(one_line(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}"), markup=False)
     for part in ("test", "validation"):
         accuracy = summary[f"{part}_accuracy"]
         if accuracy is not None:
@@ -116,7 +119,8 @@ def _show(summary: dict[str, Any]) -> None:
         console.print(f"decision             {first['decision']} (approximate)", soft_wrap=True)
     if first["calibrated"]:
         _show_confidence(console, first)
-    console.print(f"{summary['seconds']:.1f} s, run directory {summary['run_dir']}", markup=False, soft_wrap=True)
+    where = one_line(summary["run_dir"])
+    console.print(f"{summary['seconds']:.1f} s, run directory {where}", markup=False, soft_wrap=True)
 
 
 def _show_confidence(console: Console, run: dict[str, Any]) -> None:

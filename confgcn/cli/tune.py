@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, print_json
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, print_json
 from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_SEEDS
 
@@ -50,4 +50,4 @@ def tune(
         return
     typer.echo(f"# validation accuracy {found['validation_accuracy']:.4f} in {found['trials']} trials of {seeds} seeds")
     for name, value in found["settings"].items():
-        typer.echo(f"{name} = {value!r}")
+        typer.echo(one_line(f"{name} = {value!r}"))

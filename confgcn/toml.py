@@ -8,19 +8,26 @@ from typing import Any
 
 from confgcn.exceptions import UsageError
 
+MOST_BYTES = 2**20  # no settings need more, and a device has no end
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
+    with path.open("rb") as stream:
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes, which no file of settings has")
     try:
-        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        tables: dict[str, Any] = tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
         raise UsageError(f"{path}: not a TOML file ({error})") from None
     return tables
 
 
 def parse_value(text: str) -> Any:
-    """A value as TOML spells it; text that is no TOML value is taken as a string."""
+    """A value as TOML spells it; text that is no TOML value, or more than one, is taken as a string."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        tables = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return tables["value"] if len(tables) == 1 else text

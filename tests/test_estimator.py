@@ -668,9 +668,7 @@ def test_an_altered_file_is_corrupt(saved: Path) -> None:
 )
 def test_a_file_that_fits_no_estimator_is_corrupt(changes: dict[str, Any], saved: Path) -> None:
     file = RunDirectory(saved).estimator
-    record = read_sealed(file)
-    record.pop("schema")
-    write_sealed(file, {**record, **changes})
+    write_sealed(file, {**read_sealed(file), **changes})
     with pytest.raises(CorruptFileError, match=r"estimator\.json: describes no estimator"):
         ConfGCNClassifier.load(saved)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from confgcn.data.label_values import LabelValues
-from confgcn.exceptions import CorruptFileError
+from confgcn.exceptions import CorruptFileError, brief
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.presets import SECTIONS, resolve
 from confgcn.training.files import read_sealed, write_sealed
@@ -44,7 +44,7 @@ class EstimatorRecord:
                 raise ValueError(f"the order of the rows is none of {num_nodes} nodes")
             return cls(params, record["order"], LabelValues.from_json(record))
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptFileError(f"{path}: describes no estimator of this run ({error})") from None
+            raise CorruptFileError(f"{path}: describes no estimator of this run ({brief(error)})") from None
 
 
 def plain(value: Any) -> Any:

@@ -107,12 +107,18 @@ class GraphFiles:
     is_named: bool = field(default=False, init=False)
 
     @property
-    def name(self) -> str:
+    def main(self) -> Path:
+        """What holds the edges."""
         main = self.path or self.edges
         if main is None:
             raise UsageError("no graph: give a name, a path, or --edges and --nodes")
-        stem = main.absolute().name.partition(".")[0]
-        return (main.absolute().parent.name if stem == "edges" else stem) or "graph"
+        return main
+
+    @property
+    def name(self) -> str:
+        place = self.main.absolute()
+        stem = place.name.partition(".")[0]
+        return (place.parent.name if stem == "edges" else stem) or "graph"
 
     @property
     def draws_split(self) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
@@ -19,11 +20,11 @@ from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
-from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_json, read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
+from confgcn.training.files import read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 
@@ -61,7 +62,8 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
     if recorded.get("graph_sha256") != graph.fingerprint:
         raise DataError(f"{path.parent}: cannot resume, the run began with another graph")
     return [
-        f"{key} was {recorded.get(key)!r} when the run began, now {value!r}: the result may differ in its last bits"
+        f"{key} was {brief(repr(recorded.get(key)))} when the run began, now {value!r}: the result may differ in its "
+        "last bits"
         for key, value in current.items()
         if recorded.get(key) != value
     ]
@@ -91,14 +93,26 @@ def write_held_out(stem: Path, prediction: Prediction) -> None:
     write_tensors(stem, {name: value.detach() for name, value in tensors.items() if value is not None}, {})
 
 
-def read_held_out(stem: Path) -> Prediction | None:
-    """What :func:`write_held_out` wrote; None where there was no need to."""
+def read_held_out(stem: Path, shape: Shape) -> Prediction | None:
+    """What :func:`write_held_out` wrote of a graph of that shape; None where there was no need to."""
     if not stem.with_suffix(".json").is_file():
         return None
     tensors, _ = read_tensors(stem)
-    if "logits" not in tensors:
-        raise CorruptFileError(f"{stem}.safetensors: corrupt, it holds no logits")
+    expected = torch.zeros(shape.num_nodes, shape.num_classes, device="meta")
+    check_weights(stem.with_suffix(".safetensors"), tensors, dict.fromkeys({"logits", *tensors}, expected))
     return Prediction(tensors["logits"], precision=tensors.get("precision"))
+
+
+def check_weights(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Are they the expected ones, by name, shape and type, and finite?"""
+    if tensors.keys() != expected.keys():
+        unlike = ", ".join(sorted(tensors.keys() ^ expected.keys()))
+        raise CorruptFileError(f"{path}: corrupt, it lacks or should not hold {brief(unlike)}")
+    for name, tensor in tensors.items():
+        if (tensor.shape, tensor.dtype) != (expected[name].shape, expected[name].dtype):
+            raise CorruptFileError(f"{path}: corrupt, {name} has the shape {tuple(tensor.shape)} and {tensor.dtype}")
+        if not torch.isfinite(tensor).all():
+            raise CorruptFileError(f"{path}: corrupt, {name} holds numbers that are not finite")
 
 
 def write_model(
@@ -112,27 +126,9 @@ def write_model(
     write_tensors(stem, method.state_dict(), {"config": config, **record})
 
 
-def read_metrics(path: Path) -> dict[str, Any]:
-    """The metrics of a finished run."""
-    metrics = read_json(path)
-    accuracies = [metrics.get(key, "missing") for key in ("test_accuracy", "validation_accuracy")]
-    are_numbers = all(isinstance(value, float | int | None) for value in accuracies)
-    if not are_numbers or not isinstance(metrics.get("seconds"), float | int) or "confidence" not in metrics:
-        raise CorruptFileError(f"{path}: corrupt, these are not the metrics of a run")
-    return metrics
-
-
 def write_history(path: Path, history: Sequence[Record]) -> None:
     """One JSON object per epoch."""
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
-
-
-def read_history(path: Path) -> list[Record]:
-    """What :func:`write_history` wrote."""
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except ValueError as error:
-        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
 
 
 def prediction_table(graph: Graph, prediction: Prediction, assessment: Assessment) -> Columns:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from confgcn.data.input_files import naming
 from confgcn.data.parquet import parquet_bytes
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.exceptions import UsageError
@@ -69,7 +70,8 @@ def _own(run: SavedRun, graph: Graph) -> tuple[Columns, dict[str, Any]]:
 
 def _new(run: SavedRun, graph: Graph, files: GraphFiles, *, update_existing: bool) -> tuple[Columns, dict[str, Any]]:
     addition = files.read_new(graph)
-    found = predict_new_nodes(run, graph, addition, update_existing=update_existing)
+    with naming(files.nodes or files.main):
+        found = predict_new_nodes(run, graph, addition, update_existing=update_existing)
     extension, test = found.extension, found.prepared.test
     table = prediction_table(found.prepared, found.prediction, found.assessment)
     if not update_existing:

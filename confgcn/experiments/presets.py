@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -102,6 +102,19 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         validated(models["model"], sections["model"], where=where).model_dump(),
         validated(Recipe, sections["recipe"], where=where),
     )
+
+
+def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The settings of several files, those of a later one first; what cannot be used is said with the file it is in."""
+    joined: dict[str, Any] = {}
+    resolve(method, preset, "", joined)  # that there is such a preset has nothing to do with a file
+    for path, settings in files:
+        try:
+            resolve(method, preset, "", settings)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+        joined |= settings
+    return joined
 
 
 def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:

@@ -9,15 +9,17 @@ from typing import Any
 
 import torch
 
+from confgcn.data.input_files import naming
 from confgcn.data.statistics import describe
 from confgcn.evaluation.scorecard import METRICS
 from confgcn.experiments.evaluation import CALIBRATED, curves, scores
-from confgcn.experiments.outputs import read_history, read_metrics
-from confgcn.experiments.reported_nodes import Findings, collect_nodes
+from confgcn.experiments.reported_nodes import collect_nodes
+from confgcn.experiments.run_records import read_environment, read_history, read_metrics
+from confgcn.experiments.run_tables import Findings
 from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.reporting.html import render
-from confgcn.training.files import read_sealed, write_atomic
+from confgcn.training.files import write_atomic
 from confgcn.training.run_directory import RunDirectory, held
 
 
@@ -36,7 +38,8 @@ def judged_run(path: Path, *, data_dir: Path | None = None) -> tuple[SavedRun, J
     """The run of a directory, what it says of every node of its graph, and what can be measured of that."""
     run = load_run(path)
     graph = graph_of(path, run, data_dir=data_dir)
-    judged, measured = run.judge(graph), run.measurable(graph)
+    with naming(path):
+        judged, measured = run.judge(graph), run.measurable(graph)
     nodes = measured.nodes if len(measured.nodes) else judged.graph.validation
     return run, judged, replace(measured, nodes=nodes[measured.graph.labels[nodes] >= 0])
 
@@ -57,14 +60,14 @@ def collect(run: SavedRun, judged: Judged, measured: Judged, directory: RunDirec
 
 
 def _about(run: SavedRun, graph: Graph, metrics: dict[str, Any], directory: RunDirectory) -> dict[str, Any]:
-    environment = read_sealed(directory.environment)
+    environment = read_environment(directory.environment)
     return {
         "graph": graph.name,
         "method": run.config["method"],
         "preset": run.config["preset"],
         "seed": run.config["seed"],
         "date": datetime.fromtimestamp(directory.metrics.stat().st_mtime, tz=UTC).date().isoformat(),
-        "version": environment["versions"]["confgcn"],
+        "version": environment["versions"].get("confgcn", "unknown"),
         "labelled": graph.num_nodes - len(graph.train),
         "given": len(graph.train),
         "decision": metrics.get("decision"),
@@ -86,7 +89,7 @@ def _data(judged: Judged, environment: Path) -> dict[str, Any]:
         "nodes_without_label": found.nodes_without_training_label_in_reach,
         "given": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
         "predicted": predicted.tolist(),
-        "notices": read_sealed(environment)["notices"],
+        "notices": read_environment(environment)["notices"],
     }
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,37 +10,13 @@ from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError
 from confgcn.experiments.outputs import in_set
+from confgcn.experiments.run_tables import ANSWERS, Findings, Row
 from confgcn.experiments.saved_run import Judged
 from confgcn.graph import Graph
-from confgcn.training.run_directory import RunDirectory
 
 MOST_NODES = 20_000  # that can be looked at: as many as a page of ten classes has room for
 TABLE_ROWS = 20
 PARTS = ("", "train", "validation", "test")
-ANSWERS = ("", "no", "yes")
-
-Row = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The tables that the run wrote, row by row."""
-
-    predictions: list[Row]
-    labels: list[Row]
-    edges: list[Row]
-
-    @classmethod
-    def read(cls, directory: RunDirectory) -> Findings:
-        """From the run's directory; a table that is missing is empty."""
-        return cls(*map(_rows, (directory.predictions, directory.suspicious_labels, directory.suspicious_edges)))
-
-
-def _rows(path: Path) -> list[Row]:
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
 
 
 def collect_nodes(judged: Judged, findings: Findings) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from confgcn.experiments.cross_fitting import CrossFit, check_fittable, cross_fi
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.graph_source import GraphSource, source_of
 from confgcn.experiments.presets import ANY, RunSettings, make_method, resolve
+from confgcn.experiments.run_records import read_metrics
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.training.callbacks import Callback
@@ -101,9 +102,9 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
         claimed(out, if_exists=request.if_exists) as found,
+        _resumable(out),
         stop_request() as stop,
         computing_with(request.threads),
-        _resumable(out),
     ):
         for notice in found:
             notify(notice)
@@ -170,7 +171,8 @@ def run_once(
     for damage in directory.discard_damage():
         notify(f"{damage}; the run is made again")
     if directory.finished:
-        return outputs.read_metrics(directory.metrics)
+        directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
+        return read_metrics(directory.metrics)
     if keep is not None:
         outputs.keep_graph(directory, keep)
     for notice in notices:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from confgcn.confidence.assessment import Assessment, Scaling, assess
@@ -13,17 +14,12 @@ from confgcn.confidence.calibration import NO_CALIBRATION, Calibration, covariat
 from confgcn.confidence.caution import silent_nodes
 from confgcn.data.datasets import load_graph
 from confgcn.data.graph_npz import read_graph_npz
-from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
+from confgcn.data.input_files import naming
+from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.outputs import (
-    keep_graph,
-    read_held_out,
-    read_history,
-    read_metrics,
-    record_environment,
-    write_run,
-)
-from confgcn.experiments.presets import DataSettings
+from confgcn.experiments.outputs import check_weights, keep_graph, read_held_out, record_environment, write_run
+from confgcn.experiments.presets import DataSettings, hyperparameters
+from confgcn.experiments.run_records import check_model_record, read_history, read_metrics
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
 from confgcn.method import AbstractMethod, Prediction, Shape
@@ -118,17 +114,21 @@ def load_run(run: Path | str) -> SavedRun:
     _check_finished(directory)
     verify(directory.path)
     tensors, record = read_tensors(directory.model)
+    file = directory.model.with_suffix(".json")
+    check_model_record(file, record)
     try:
-        return replace(_rebuilt(tensors, record), held_out=read_held_out(directory.held_out))
-    except (KeyError, TypeError, RuntimeError, UsageError) as error:
-        raise CorruptFileError(f"{directory.model}.json: describes no method of this version ({error})") from None
+        saved = _rebuilt(directory.model.with_suffix(".safetensors"), tensors, record)
+    except (TypeError, RuntimeError, UsageError) as error:
+        raise CorruptFileError(f"{file}: describes no method of this version ({brief(error)})") from None
+    return replace(saved, held_out=read_held_out(directory.held_out, saved.shape))
 
 
 def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -> Graph:
     """The graph a run was trained on, as it was loaded: the copy that the run keeps, or the one of its name."""
     directory = RunDirectory(Path(path))
     if directory.graph.is_file():
-        graph = read_graph_npz(directory.graph).build()
+        with naming(directory.graph):
+            graph = read_graph_npz(directory.graph).build()
         unique = graph.edge_counts.unique  # the copy lists every edge once, whatever the files did
         counts = EdgeCounts(listed=2 * unique, duplicates=0, loops=0, one_way=0, unique=unique)
         return replace(graph, name=run.config["dataset"], edge_counts=counts)
@@ -149,7 +149,8 @@ def finished_run(path: Path | str, *, data_dir: Path | None = None) -> FinishedR
     """All that a run directory holds, in memory."""
     run, directory = load_run(path), RunDirectory(Path(path))
     graph = graph_of(path, run, data_dir=data_dir)
-    prepared, prediction, assessment = run.assessed(graph)
+    with naming(directory.path):
+        prepared, prediction, assessment = run.assessed(graph)
     history, metrics = read_history(directory.history), read_metrics(directory.metrics)
     return FinishedRun(graph, prepared, run.method, run.config, prediction, run.held_out, assessment, history, metrics)
 
@@ -172,10 +173,14 @@ def _check_finished(directory: RunDirectory) -> None:
     raise ResourceError(f"{directory.path.absolute()}: holds no finished run{hint}")
 
 
-def _rebuilt(tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
+def _rebuilt(file: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
     config, shape = record["config"], Shape(**record["shape"])
     data = validated(DataSettings, config["data"], where="settings of the data")
-    method = method_class(config["method"])(shape, **config["model"])
+    make = method_class(config["method"])
+    settings = validated(hyperparameters(make), config["model"], where=f"settings of {config['method']}").model_dump()
+    with torch.device("meta"):  # sizes that no weights stand behind would take memory before they are found out
+        check_weights(file, tensors, make(shape, **settings).state_dict())
+    method = make(shape, **settings)
     method.load_state_dict(tensors)
     given = record.get("calibration")  # weights kept from before a divergence have none
     calibration = NO_CALIBRATION if given is None else Calibration.from_json(given)

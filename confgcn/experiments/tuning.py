@@ -5,22 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confgcn.exceptions import ConfGCNError, DataError, DivergedError, ResourceError, UsageError
+from confgcn.data.input_files import naming
+from confgcn.exceptions import ConfGCNError, DataError, DivergedError, ResourceError, StoppedError, UsageError, brief
 from confgcn.experiments.graph_source import in_memory
-from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, trained_loop
+from confgcn.experiments.presets import RunSettings
+from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, make_loop
+from confgcn.graph import Graph
 from confgcn.toml import read_toml
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import StopWhenAsked
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
 
 if TYPE_CHECKING:
     import optuna
 
 SAMPLER_SEED = 0
+DATABASE_LIBRARIES = ("sqlalchemy", "optuna")
 
 
 def search(request: RunRequest, *, space: Path, storage: Path, trials: int, notify: Notify) -> dict[str, Any]:
@@ -28,18 +37,18 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
 
     A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
     """
-    ranges = read_toml(space)
-    check_ranges(request, ranges)
+    ranges = read_ranges(request, space)
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
-    with _database_errors(storage), computing_with(request.threads):
+    with _database_errors(storage), stop_request() as stop, computing_with(request.threads):
         study = _open_study(request, ranges, storage)
         asked = replace(request, graph=in_memory(request.source))
-        study.optimize(
-            lambda trial: validation_accuracy(replace(asked, overrides=_suggest(trial, ranges))),
-            n_trials=max(0, trials - _num_finished(study)),
-            callbacks=[lambda study, trial: notify(_progress(study, trial))],
-        )
+        with _resumable(study, storage):
+            study.optimize(
+                _objective(asked, ranges, stop),
+                n_trials=max(0, trials - _num_finished(study)),
+                callbacks=[lambda study, trial: notify(_progress(study, trial))],
+            )
         return {
             "validation_accuracy": study.best_value,
             "trials": _num_finished(study),
@@ -47,7 +56,25 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
         }
 
 
-def check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
+def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -> Callable[[optuna.Trial], float]:
+    def objective(trial: optuna.Trial) -> float:
+        with _left_untold():
+            chosen = replace(request, overrides=_suggest(trial, ranges))
+            return validation_accuracy(chosen, [StopWhenAsked(stop)])
+
+    return objective
+
+
+def read_ranges(request: RunRequest, space: Path) -> dict[str, Any]:
+    """What a file says of the settings to search, by name: choices, or the ends of a range."""
+    request.settings()  # that these can be used has nothing to do with the file
+    with naming(space):
+        ranges = read_toml(space)
+        _check_ranges(request, ranges)
+    return ranges
+
+
+def _check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
     """Every choice and both ends of every range can be used: a search must not find out after hours."""
     if not ranges:
         raise UsageError("the space names no setting to search")
@@ -70,6 +97,35 @@ def _num_finished(study: optuna.Study) -> int:
     return sum(trial.value is not None for trial in study.trials)
 
 
+class _Untold(BaseException):
+    """Carries an error past the study, which would count a trial that ended by one as tried."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@contextmanager
+def _left_untold() -> Iterator[None]:
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        raise _Untold(error) from None
+
+
+@contextmanager
+def _resumable(study: optuna.Study, storage: Path) -> Iterator[None]:
+    """What ended a trial ends the search; when it was a stop, say how to go on."""
+    try:
+        yield
+    except _Untold as untold:
+        if not isinstance(untold.error, StoppedError):
+            raise untold.error from None
+        kept = f"{_num_finished(study)} finished trials are kept in {storage}"
+        message = f"{untold.error}; {kept}. To go on, give the same command again"
+        raise StoppedError(message, untold.error.signal_number) from None
+
+
 @contextmanager
 def _database_errors(storage: Path) -> Iterator[None]:
     """What the database says in many words and classes, said in one."""
@@ -77,10 +133,11 @@ def _database_errors(storage: Path) -> Iterator[None]:
         yield
     except ConfGCNError:
         raise
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("sqlalchemy", "optuna"):
+    except Exception as error:  # a ValueError comes of what stands in the database
+        if not isinstance(error, ValueError) and type(error).__module__.partition(".")[0] not in DATABASE_LIBRARIES:
             raise
-        raise ResourceError(f"the study {storage.absolute()} cannot be used: {str(error).splitlines()[0]}") from None
+        problem = str(error).partition("\n")[0]
+        raise ResourceError(f"the study {storage.absolute()} cannot be used: {brief(problem)}") from None
 
 
 def _progress(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> str:
@@ -113,7 +170,7 @@ def _is_grid(ranges: dict[str, Any]) -> bool:
     return all(isinstance(choices, list) for choices in ranges.values())
 
 
-def validation_accuracy(request: RunRequest) -> float:
+def validation_accuracy(request: RunRequest, callbacks: Sequence[Callback] = ()) -> float:
     """Mean over the seeds of the selected epoch's validation accuracy; a run that diverges counts as zero."""
     settings = request.settings()
     total = 0.0
@@ -123,11 +180,18 @@ def validation_accuracy(request: RunRequest) -> float:
                 f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3"
             )
         try:
-            loop = trained_loop(graph, settings, seed=request.seed + run)
+            loop = _trained(graph, settings, callbacks, seed=request.seed + run)
         except DivergedError:
             continue
         total += loop.evaluate()["validation_accuracy"]
     return total / request.seeds
+
+
+def _trained(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int) -> TrainingLoop:
+    with seeded(seed):
+        loop = make_loop(graph, settings, callbacks, seed=seed)
+        loop.fit()
+    return loop
 
 
 def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-from confgcn.exceptions import CorruptFileError, StoppedError
+from confgcn.exceptions import CorruptFileError, StoppedError, brief
 from confgcn.training.callbacks import Callback
 from confgcn.training.files import read_tensors, write_tensors
 from confgcn.training.loop import TrainingLoop
@@ -67,7 +67,7 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
         try:
             loop.load_state(*read_tensors(stem))
         except CorruptFileError as error:
-            notices.append(f"skipped a damaged checkpoint, {stem.name}: {error}")
+            notices.append(f"skipped a damaged checkpoint, {stem.name}: {brief(error)}")
         else:
             return notices
     if notices:

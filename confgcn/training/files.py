@@ -6,6 +6,7 @@ import hashlib
 import json
 import mmap
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.exceptions import CorruptFileError, ResourceError, brief
 
 TEMPORARY_SUFFIX = ".tmp"
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
@@ -26,14 +27,21 @@ def write_atomic(path: Path, content: bytes) -> None:
     """Write beside ``path`` and rename: after a crash there is the old file or the new one, never a part."""
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
-        with temporary.open("wb") as stream:
+        with open(temporary, "wb", opener=without_following) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink()  # where it still is: after an error, or a signal that stopped all at once
+
+
+def without_following(path: str, flags: int) -> int:
+    """Open a file of ours to write, but not through a link: what that leads to is not ours to change."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def digest(content: bytes) -> str:
@@ -69,7 +77,8 @@ def read_sealed(path: Path) -> dict[str, Any]:
     if SEAL not in content:
         raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
     if content.get("schema") != SCHEMA:
-        raise CorruptFileError(f"{path}: schema {content.get('schema')!r}, this version of confgcn reads {SCHEMA}")
+        found = brief(repr(content.get("schema")))
+        raise CorruptFileError(f"{path}: schema {found}, this version of confgcn reads {SCHEMA}")
     if not _seal_matches(content.pop(SEAL), content):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     del content["schema"]
@@ -95,8 +104,8 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     try:
         return load_tensors(content), record
-    except SafetensorError as error:
-        raise CorruptFileError(f"{path}: corrupt ({error})") from None
+    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        raise CorruptFileError(f"{path}: corrupt ({brief(error)})") from None
 
 
 def _require_memory(size: int) -> None:
@@ -114,5 +123,5 @@ def _refuse_constant(name: str) -> None:
 def _seal_matches(seal: Any, content: dict[str, Any]) -> bool:
     try:
         return bool(seal == digest(to_json(content)))
-    except UnicodeEncodeError:  # text that was never written by us
+    except (ValueError, RecursionError):  # text or numbers that were never written by us
         return False

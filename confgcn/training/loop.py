@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from confgcn.evaluation.accuracy import accuracy, mean_log_loss
-from confgcn.exceptions import CorruptFileError, DataError, DivergedError
+from confgcn.exceptions import CorruptFileError, DataError, DivergedError, brief
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
 from confgcn.training.callbacks import Callback
+from confgcn.training.history import checked_history
 from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
@@ -148,18 +149,28 @@ class TrainingLoop:
     def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
         """Go on from a saved state; one that lacks a part is refused before anything is changed."""
         _check_complete(tensors, record, self.state()[0])
+        history = checked_history(record["history"])
+        looks = [epoch for epoch in history if self._is_look(epoch)]
+        self._check_looks(looks, record["best_epoch"])
+        _restore_random_state(tensors["random"])
         self.method.load_state_dict(_under("method/", tensors))
         self.best_weights = _under("best/", tensors)
-        self.history = list(record["history"])
-        self.looks = [epoch for epoch in self.history if self._is_look(epoch)]
-        self.best = self.history[record["best_epoch"] - 1] if record["best_epoch"] else None
+        self.history, self.looks = history, looks
+        self.best = history[record["best_epoch"] - 1] if record["best_epoch"] else None
         if self.optimiser is not None:
             self.optimiser.load_state(_under("optimiser/", tensors))
-        torch.set_rng_state(tensors["random"])
 
     def _is_look(self, record: Record) -> bool:
         epoch: int = record["epoch"]
         return epoch % self.recipe.evaluate_every == 0 or epoch == self.recipe.epochs
+
+    def _check_looks(self, looks: Sequence[Record], best: Any) -> None:
+        seen = {"validation_accuracy", "validation_loss"} if len(self.graph.validation) else set()
+        if any(not seen <= look.keys() for look in looks):
+            raise CorruptFileError("the saved state lacks what was seen of the validation set")
+        epochs = [look["epoch"] for look in looks]
+        if (best not in epochs) if looks else (best is not None):
+            raise CorruptFileError("the saved state has no best epoch that fits its history")
 
     def _just_looked(self) -> bool:
         return bool(self.looks) and self.looks[-1] is self.history[-1]
@@ -205,12 +216,24 @@ def _backward_of_sum(terms: Iterable[LossTerm]) -> None:
 
 
 def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any], own: dict[str, Tensor]) -> None:
-    missing = {"history", "best_epoch", "parts"} - record.keys() or set(record["parts"]) - tensors.keys()
+    parts = record.get("parts")
+    listed = [str(part) for part in parts] if isinstance(parts, list) else []
+    missing = {"history", "best_epoch", "parts"} - record.keys() or set(listed) - tensors.keys()
     if missing:
-        raise CorruptFileError(f"the saved state lacks {', '.join(sorted(missing)[:3])}")
-    for name, tensor in own.items():
-        if not name.startswith("best/") and (name not in tensors or tensors[name].shape != tensor.shape):
+        raise CorruptFileError(f"the saved state lacks {brief(', '.join(sorted(missing)[:3]))}")
+    expected = {name: tensor for name, tensor in own.items() if not name.startswith("best/")}
+    if _under("best/", tensors):
+        expected |= {f"best/{name}": tensor for name, tensor in _under("method/", own).items()}
+    for name, tensor in expected.items():
+        if name not in tensors or (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
             raise CorruptFileError(f"the saved state has no {name} that fits: it is that of another version or method")
+
+
+def _restore_random_state(state: Tensor) -> None:
+    try:
+        torch.set_rng_state(state)
+    except RuntimeError as error:
+        raise CorruptFileError(f"the saved state of the random numbers is none ({brief(error)})") from None
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

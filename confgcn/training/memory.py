@@ -11,10 +11,12 @@ from pathlib import Path
 from torch import nn
 
 from confgcn.exceptions import ResourceError
+from confgcn.training.control_groups import memory_left
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 
 COPIES = 5  # weights, gradients, two moments of Adam, the best weights so far
+RESERVE = 2**26  # of a limited address space: without any left, Python can loop for ever over an error it cannot raise
 
 
 def check_memory(method: nn.Module) -> None:
@@ -46,10 +48,9 @@ def reuse_freed_memory() -> None:
 
 
 def available_memory() -> int:
-    """Bytes this process may still take: what the machine has free, or the process's own limit if that is less."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    free = _free_memory()
-    return free if soft == resource.RLIM_INFINITY else min(soft, free)
+    """Bytes this process may still take: what the machine, its container and its own limit leave, the least of them."""
+    bounds = [_free_memory(), memory_left(), _left_by_limit()]
+    return max(0, min(bound for bound in bounds if bound is not None))
 
 
 def _free_memory() -> int:
@@ -59,3 +60,16 @@ def _free_memory() -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _left_by_limit() -> int | None:
+    """What is left of the process's address space, if that is limited."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return None
+    return soft - _address_space() - RESERVE
+
+
+def _address_space() -> int:
+    usage = Path("/proc/self/statm")  # Linux; elsewhere a limit is taken for what it leaves
+    return int(usage.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if usage.is_file() else 0

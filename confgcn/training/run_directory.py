@@ -9,15 +9,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from confgcn.exceptions import BusyError, ResourceError, UsageError
+from confgcn.exceptions import BusyError, ResourceError, UsageError, brief
 from confgcn.training.checksums import SUMS, damaged_files, write_checksums
-from confgcn.training.files import TEMPORARY_SUFFIX, read_sealed, to_json, write_atomic, write_sealed
+from confgcn.training.files import (
+    TEMPORARY_SUFFIX,
+    read_sealed,
+    to_json,
+    without_following,
+    write_atomic,
+    write_sealed,
+)
 
 LOCK = "run.lock"
 CONFIG = "config.json"
 SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
 SCHEMA = 1
 _SIGN = SCHEMA_KEY.encode()
+MOST_DIGITS = 20  # of the number of a process
+MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
 PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
 IfExists = Literal["refuse", "resume", "overwrite"]
@@ -67,12 +76,15 @@ class RunDirectory:
         recorded, now = flattened(read_sealed(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
         different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
         if different:
-            changes = "; ".join(f"{key}: {recorded.get(key)!r} there, {now.get(key)!r} now" for key in different)
-            raise UsageError(f"{self.path}: cannot resume with other settings ({changes})")
+            changes = "; ".join(_change(key, recorded.get(key), now.get(key)) for key in different[:MOST_CHANGES])
+            more = f"; {len(different)} in all" if len(different) > MOST_CHANGES else ""
+            raise UsageError(f"{self.path}: cannot resume with other settings ({changes}{more})")
 
     def finish(self, metrics: dict[str, Any]) -> None:
         """Write the checksums of all that was found, then metrics.json, which says that it is all there."""
         content = to_json(metrics)
+        if self.finished and self.metrics.read_bytes() == content and not damaged_files(self.path):
+            return  # it was finished before, and is left as it is
         written = [file for file in self._found_by_training() if file != self.metrics]
         write_checksums(self.path, written, still_to_come={self.metrics.name: content})
         write_atomic(self.metrics, content)
@@ -139,9 +151,9 @@ def held(path: Path) -> Iterator[list[str]]:
     """Make a folder, of a run or of many, and keep other processes out of it; yields notices."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = (path / LOCK).open("a+")
+        lock = _open_lock(path / LOCK, "a+")
     except OSError as error:
-        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror}") from None
+        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror or error}") from None
     with lock:
         notices = _lock(lock, path)
         try:
@@ -189,15 +201,18 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
 def _check_idle(path: Path) -> None:
     """A directory in use is said to be so before anything else is said of it."""
     if (path / LOCK).is_file():
-        with (path / LOCK).open("r+") as lock:
+        with _open_lock(path / LOCK, "r+") as lock:
             _flock(lock, path)
+
+
+def _open_lock(file: Path, mode: str) -> IO[str]:
+    return open(file, mode, encoding="utf-8", errors="replace", opener=without_following)
 
 
 def _lock(lock: IO[str], path: Path) -> list[str]:
     _flock(lock, path)
     # The operating system drops the lock of a dead process: text that is still there was left by one.
-    lock.seek(0)
-    previous = lock.read().strip()
+    previous = _owner(lock)
     lock.seek(0)
     lock.truncate()
     lock.write(str(os.getpid()))
@@ -209,5 +224,16 @@ def _flock(lock: IO[str], path: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        lock.seek(0)
-        raise BusyError(f"{path}: in use by process {lock.read().strip() or 'unknown'}") from None
+        raise BusyError(f"{path}: in use by process {_owner(lock) or 'unknown'}") from None
+
+
+def _owner(lock: IO[str]) -> str:
+    """The number of the process that wrote it; nothing where none did."""
+    lock.seek(0)
+    text = lock.read(MOST_DIGITS).strip()
+    return text if text.isdecimal() or not text else "unknown"
+
+
+def _change(key: str, there: Any, now: Any) -> str:
+    name, before, after = (brief(text, LONGEST_CHANGE) for text in (key, repr(there), repr(now)))
+    return f"{name}: {before} there, {after} now"

@@ -1,4 +1,4 @@
-"""Turn the first SIGINT or SIGTERM into a request to stop after the epoch; a second one stops at once."""
+"""Turn the first signal that asks for an end into a request to stop after the epoch; a second one stops at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from confgcn.exceptions import StoppedError
+
+
+def stop_signals() -> list[signal.Signals]:
+    """Those that ask for an end: by a person, a system, a terminal that closes unless nohup told not to mind."""
+    minds_hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if minds_hangup else [])]
 
 
 @dataclass
@@ -19,9 +25,10 @@ class StopRequest:
     received: int | None = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None:
-            raise SystemExit(128 + number)
+        was_asked_before = self.received is not None
         self.received = number
+        if was_asked_before:
+            raise KeyboardInterrupt  # which nothing on the way takes for an error of its own
 
 
 @contextmanager
@@ -34,9 +41,13 @@ def stop_request() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    previous = {number: signal.signal(number, request.handle) for number in SIGNALS}
+    previous = {number: signal.signal(number, request.handle) for number in stop_signals()}
     try:
         yield request
+    except KeyboardInterrupt:
+        if request.received is None:
+            raise
+        raise StoppedError(f"stopped at once by {signal.Signals(request.received).name}", request.received) from None
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

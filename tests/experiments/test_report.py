@@ -18,6 +18,7 @@ from confgcn.experiments.report import collect, judged_run, write_report
 from confgcn.experiments.reported_nodes import read_set
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.reporting.html import render
+from confgcn.training.checksums import SUMS, write_checksums
 from confgcn.training.run_directory import RunDirectory, held
 
 
@@ -161,13 +162,15 @@ def test_a_folder_without_a_run_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_predictions_of_another_number_of_nodes_are_refused(runs: dict[str, Path]) -> None:
     file = runs["solved"] / "predictions.csv"
-    whole = file.read_text()
+    whole, sums = file.read_text(), (file.parent / SUMS).read_bytes()
     try:
         file.write_text("".join(whole.splitlines(keepends=True)[:-1]))
+        write_checksums(file.parent, [file], still_to_come={})
         with pytest.raises(CorruptFileError, match="expected a row for each of 2708 nodes, got 2707"):
             numbers_of(runs["solved"])
     finally:
         file.write_text(whole)
+        (file.parent / SUMS).write_bytes(sums)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
-from confgcn.training.files import read_tensors, write_tensors
+from confgcn.training.checksums import write_checksums
+from confgcn.training.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.loop import TrainingLoop
 
 DETERMINISTIC = (
@@ -52,7 +53,7 @@ def test_a_run_directory_holds_everything(tmp_path: Path) -> None:
     notices: list[str] = []
     summary = run(tmp_path / "run", notices=notices, preset="released")
     files = {path.name for path in (tmp_path / "run").iterdir()}
-    assert files == {*DETERMINISTIC, "metrics.json", "environment.json", "run.lock"}
+    assert files == {*DETERMINISTIC, "metrics.json", "environment.json", "run.lock", "SHA256SUMS"}
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert summary["test_accuracy"] == metrics["test_accuracy"]
     assert summary["test_accuracy_std"] is None
@@ -176,13 +177,13 @@ def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tm
     with pytest.raises(StoppedError):
         run(tmp_path / "run", StopAfter(3))
     path = tmp_path / "run" / "environment.json"
-    recorded = json.loads(path.read_text())
-    path.write_text(json.dumps({**recorded, "threads": 99}))
+    recorded = read_sealed(path)
+    write_sealed(path, {**recorded, "threads": 99})
     notices: list[str] = []
     with pytest.raises(StoppedError):
         run(tmp_path / "run", StopAfter(4), if_exists="resume", notices=notices)
     assert any("threads was 99" in notice for notice in notices)
-    path.write_text(json.dumps({**recorded, "graph_sha256": "0"}))
+    write_sealed(path, {**recorded, "graph_sha256": "0"})
     with pytest.raises(DataError, match="another graph"):
         run(tmp_path / "run", if_exists="resume")
 
@@ -203,6 +204,7 @@ def test_a_model_record_of_another_kind_is_refused(tmp_path: Path) -> None:
     tensors, record = read_tensors(tmp_path / "run" / "model")
     for change in ({"config": {}}, {"shape": {"num_nodes": 3}}, {"config": {**record["config"], "data": {"x": 1}}}):
         write_tensors(tmp_path / "run" / "model", tensors, {**record, **change})
+        write_checksums(tmp_path / "run", (tmp_path / "run").glob("*.*"), still_to_come={})
         with pytest.raises(CorruptFileError, match="describes no method"):
             load_run(tmp_path / "run")
     (tmp_path / "run" / "model.safetensors").unlink()
@@ -210,11 +212,13 @@ def test_a_model_record_of_another_kind_is_refused(tmp_path: Path) -> None:
         load_run(tmp_path / "run")
 
 
-def test_damaged_metrics_of_a_finished_run_are_named(tmp_path: Path) -> None:
-    run(tmp_path / "run")
+def test_damaged_metrics_of_a_finished_run_are_named_and_made_again(tmp_path: Path) -> None:
+    notices: list[str] = []
+    before = run(tmp_path / "run")
     (tmp_path / "run" / "metrics.json").write_text("{}")
-    with pytest.raises(CorruptFileError, match=r"metrics\.json"):
-        run(tmp_path / "run", if_exists="resume")
+    after = run(tmp_path / "run", if_exists="resume", notices=notices)
+    assert any("metrics.json" in notice and "made again" in notice for notice in notices)
+    assert {**after, "seconds": 0, "runs": []} == {**before, "seconds": 0, "runs": []}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import resource
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -27,3 +31,48 @@ def test_a_method_that_does_not_fit_is_refused_with_both_numbers(
 
 def test_available_memory_is_a_plausible_number() -> None:
     assert 10**6 < memory.available_memory() < 10**15
+
+
+def test_a_limit_of_the_process_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "memory_left", lambda: None)
+    monkeypatch.setattr(memory, "_address_space", lambda: 300)
+    taken = memory.RESERVE + 300
+    limits = {resource.RLIM_INFINITY: 1000, taken + 2000: 1000, taken + 500: 500, taken - 1: 0}
+    for limit, expected in limits.items():
+        monkeypatch.setattr(memory.resource, "getrlimit", lambda _, limit=limit: (limit, resource.RLIM_INFINITY))
+        assert memory.available_memory() == expected
+
+
+def test_what_a_container_leaves_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "_left_by_limit", lambda: None)
+    for left, expected in ((2000, 1000), (500, 500), (-1, 0)):
+        monkeypatch.setattr(memory, "memory_left", lambda left=left: left)
+        assert memory.available_memory() == expected
+
+
+def test_free_memory_is_what_linux_says_and_else_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = tmp_path / "meminfo"
+    monkeypatch.setattr(memory, "Path", lambda _: table)
+    everything = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert memory._free_memory() == everything  # there is no table
+    table.write_text("MemTotal:  9 kB\nMemFree:  3 kB\n")
+    assert memory._free_memory() == everything  # an old one
+    table.write_text("MemTotal:  9 kB\nMemAvailable:  5 kB\n")
+    assert memory._free_memory() == 5 * 1024
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError])
+def test_an_allocator_that_cannot_be_told_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    asked = []
+
+    def refuse(name: object) -> None:
+        asked.append(name)
+        raise error
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    memory.reuse_freed_memory.__wrapped__()
+    assert asked == [None]

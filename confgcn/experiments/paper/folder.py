@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from confgcn.exceptions import CorruptFileError, UsageError
+from confgcn.exceptions import CorruptFileError, UsageError, brief
 from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
 from confgcn.experiments.paper.results import FILES
 from confgcn.reporting.page import page
@@ -56,18 +57,25 @@ def render(folder: Path, what: tuple[str, ...]) -> list[Path]:
     """
     report = read_report(folder)
     names = [name for name in artefacts_named(what) if name in PARTS and name in report]
-    try:
+    with _of_this_version(folder):
         whole = page(report)
-    except (KeyError, TypeError, ValueError) as error:
-        message = (
-            f"{folder}: holds numbers of another version ({error!r}); name its tables and figures to make them again"
-        )
-        raise CorruptFileError(message) from None
     files = _written(folder, {PAGE: whole.encode()}.items())
     for draw in (texts_of, pictures_of):
         for name in names:
-            files += _written(folder, draw(name, report[name]).items())
+            with _of_this_version(folder):
+                contents = draw(name, report[name])
+            files += _written(folder, contents.items())
     return files
+
+
+@contextmanager
+def _of_this_version(folder: Path) -> Iterator[None]:
+    """Numbers in a form that nothing is drawn from are those of another version, or damaged."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        problem = f"{folder}: holds numbers of another version ({brief(repr(error))})"
+        raise CorruptFileError(f"{problem}; name its tables and figures to make them again") from None
 
 
 def _written(folder: Path, contents: Iterable[tuple[str, bytes]]) -> list[Path]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.exceptions import CorruptFileError, ResourceError, brief
 from confgcn.experiments.paper import confidence_measurements, measurements
 from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Kind, Variant, settings_key
@@ -127,10 +128,10 @@ class Results:
             return []
         try:
             text = self.table.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({error})") from None
-        whole = text[: text.rfind("\n") + 1]
-        header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(self.files.columns)]
+            whole = text[: text.rfind("\n") + 1]
+            header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(self.files.columns)]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({brief(error)})") from None
         if tuple(header) != self.files.columns:
             raise CorruptFileError(f"{self.table}: its columns are not those of this version of confgcn")
         return [self._record(row, number) for number, row in enumerate(rows, start=2)]
@@ -141,7 +142,7 @@ class Results:
             measured = self.files.measured({name: _value(cells.pop(name)) for name in self.files.names})
             return RunRecord(**{**cells, "seed": int(cells["seed"])}, measured=measured)
         except ValueError as error:
-            raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({error})") from None
+            raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({brief(error)})") from None
 
 
 def _text(value: Any) -> str:
@@ -152,4 +153,6 @@ def _text(value: Any) -> str:
 
 def _value(text: str) -> float | tuple[float, ...] | None:
     numbers = tuple(float(word) for word in text.split())
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{text} is not finite")
     return None if not numbers else numbers[0] if len(numbers) == 1 else numbers

@@ -41,7 +41,7 @@ check: setup
 # How far the tests can be trusted, and the program with files and machines that misbehave (docs/faults.md).
 
 coverage: setup
-	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term:skip-covered --cov-report=json:$(RESULTS)/coverage.json
+	$(BIN)/python tools/line_coverage.py --out $(RESULTS)/coverage.json
 
 faults: setup
 	$(BIN)/python tools/fault_table.py
@@ -58,7 +58,7 @@ mutation: setup
 
 audit: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[audit]'
-	$(BIN)/pip-audit --skip-editable
+	$(BIN)/pip-audit --strict --skip-editable  # strict: a package that could not be looked up is an error
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'

@@ -1,0 +1,52 @@
+"""How many lines of the package do the tests run? Those that are run in processes of their own count too.
+
+    python tools/line_coverage.py [--out FILE]
+
+Fails where a test does, or where the share is below the one that pyproject.toml asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LISTED_BELOW = 90.0  # percent: modules that are worth a look
+
+
+def summary(report: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a report of coverage.py: the whole, and the modules that were run least."""
+    modules = {file: entry["summary"]["percent_covered"] for file, entry in report["files"].items()}
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "statements": report["totals"]["num_statements"],
+        "missed": report["totals"]["missing_lines"],
+        "percent": round(report["totals"]["percent_covered"], 2),
+        "least": {file: round(share, 1) for file, share in sorted(modules.items()) if share < LISTED_BELOW},
+    }
+
+
+def main() -> int:
+    """Run the tests, tell, keep."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, help="write a summary as JSON")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        details = Path(folder) / "coverage.json"
+        reports = ["--cov-report=term:skip-covered", f"--cov-report=json:{details}"]
+        code = pytest.main(["--numprocesses", "2", "--cov", *reports])
+        found = summary(json.loads(details.read_text()))
+    print(json.dumps(found, indent=2))
+    if asked.out and code == 0:
+        asked.out.write_text(json.dumps(found, indent=2) + "\n")
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

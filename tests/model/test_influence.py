@@ -189,3 +189,11 @@ def test_every_score_with_every_normalisation(
     nodes = torch.tensor([0, 4])
     assert found(nodes).tolist() == pytest.approx(six_nodes.receptive_field(nodes, depth=1).pick(everywhere).tolist())
     assert len(found(nodes)) == 5 < len(everywhere)
+
+
+def test_a_distance_below_zero_counts_as_none(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
+    distance = torch.linspace(-0.4, -0.1, six_nodes.adjacency.num_entries, dtype=torch.float64)
+    settings = {"score": "distance", "distance_offset": OFFSET, "normalisation": "none"}
+    field = six_nodes.receptive_field(None, depth=1)
+    found = trusting_influence(six_nodes.adjacency, field, (mu, -precision, distance), **settings)
+    assert found.tolist() == [1.0] * len(found)

@@ -8,6 +8,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -118,10 +119,11 @@ def script() -> Callable[[str], ModuleType]:
 
     def load(path: str) -> ModuleType:
         file = Path(__file__).parents[1] / path
-        spec = importlib.util.spec_from_file_location(file.stem, file)
+        spec = importlib.util.spec_from_file_location(f"scripts.{file.stem}", file)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # where dataclasses look for it
         spec.loader.exec_module(module)
         return module
 
@@ -154,6 +156,19 @@ def _dataclasses_of(package: ModuleType) -> list[Any]:
         for name, member in members
         if isinstance(member, type) and is_dataclass(member) and member.__module__ == name
     ]
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[..., None]:
+    """Wait for something another process does; not for ever."""
+
+    def wait(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "what the test waits for did not happen"
+            time.sleep(0.002)
+
+    return wait
 
 
 @pytest.fixture

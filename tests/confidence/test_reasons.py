@@ -151,7 +151,7 @@ def test_a_negative_influence_counts_by_its_size() -> None:
     assert {reason.neighbour: reason.influence for reason in tried} == {3: -3.0, 4: -4.0}
 
 
-@pytest.mark.parametrize("node", [-1, 6])
+@pytest.mark.parametrize("node", [-1, 6, 7])
 def test_nodes_are_counted_from_zero(six_nodes: Graph, node: int) -> None:
     with pytest.raises(UsageError, match=f"node {node}: expected a position from 0 to 5"):
         explain(built("gcn", six_nodes), six_nodes, node)

@@ -57,3 +57,15 @@ def test_gradients_are_those_of_torch() -> None:
         variable = raw_precision if ours is precision else raw_mu
         gradients = [torch.autograd.grad((x * mix).sum(), variable)[0] for x in (ours, theirs)]
         torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
+
+
+def test_a_row_is_given_the_mean_of_those_it_hears_and_one_that_hears_none_is_left() -> None:
+    distribution = drawn(mu_form="free", precision_form="free")
+    before = {name: value.detach().clone() for name, value in distribution.named_parameters()}
+    distribution.set_mean(torch.tensor([0, 1]), torch.tensor([2, 3]), torch.tensor([1, 1]))
+    weight = before["raw_precision"][2:].clamp(min=1e-2)
+    mean = (weight * before["raw_mu"][2:]).sum(0) / weight.sum(0)
+    torch.testing.assert_close(distribution.raw_mu[1].detach(), mean)
+    torch.testing.assert_close(distribution.raw_precision[1].detach(), before["raw_precision"][2:].mean(0))
+    for name, value in distribution.named_parameters():
+        assert torch.equal(value[[0, 2, 3]].detach(), before[name][[0, 2, 3]])

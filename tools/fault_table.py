@@ -1,4 +1,4 @@
-"""Write the table of docs/faults.md: every row of tests/faults/faults.toml, and what the tests that carry it found.
+"""Write the rows of docs/faults.md: every one of tests/faults/faults.toml, and what the tests that carry it found.
 
     python tools/fault_table.py
 
@@ -7,9 +7,11 @@ runs the fault suite; ``tests/faults/test_the_list.py`` says when the table lags
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from collections import Counter, defaultdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "faults" / "faults.toml"
 DOCUMENT = ROOT / "docs" / "faults.md"
-BEGIN, END = "<!-- made by tools/fault_table.py -->", "<!-- end -->"
+RECORD = ROOT / "benchmarks" / "results" / "faults.json"
+BEGIN, END = "<!-- rows -->", "<!-- end -->"
+OUTCOMES = ("passed", "failed", "skipped")
 Outcomes = dict[str, dict[str, Counter[str]]]  # row -> test -> how many of its cases passed, failed, were skipped
 
 
@@ -50,7 +54,7 @@ def cell(text: str) -> str:
 def line(row: str, fault: dict[str, str], tests: dict[str, Counter[str]]) -> str:
     """One row of the table."""
     counts = sum(tests.values(), Counter[str]())
-    found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped") if counts[outcome])
+    found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     where = "<br>".join(f"`{test}`" for test in sorted(tests))
     shown = f"{found}: {where}" if tests else f"not tested: {fault.get('why_not', 'nobody has yet')}"
     return f"| {row} | {fault['severity']} | {cell(fault['fault'])} | {cell(fault['expected'])} | {shown} |"
@@ -73,13 +77,26 @@ def written(document: str, content: str) -> str:
     """The document with its table replaced."""
     before, _, rest = document.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{content}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n{content}\n{END}{after}"
+
+
+def record(outcomes: Outcomes) -> dict[str, Any]:
+    """How many cases of each row passed, failed and were skipped."""
+    counts = {row: sum(outcomes.get(row, {}).values(), Counter[str]()) for row in faults()}
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "rows": {
+            row: {"severity": fault["severity"]} | {name: counts[row][name] for name in OUTCOMES}
+            for row, fault in faults().items()
+        },
+    }
 
 
 def main() -> int:
     """Run the suite and write the table; 1 if a test failed."""
     recorder = Recorder()
     code: Any = pytest.main(["--numprocesses", "2", str(LIST.parent)], plugins=[recorder])
+    RECORD.write_text(json.dumps(record(recorder.outcomes), indent=1) + "\n", encoding="utf-8")
     DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), table(recorder.outcomes)), encoding="utf-8")
     return int(code != 0)
 

@@ -35,6 +35,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -309,6 +310,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         **_rate(rows),
         "hanging": sum(row["outcome"] == "hangs" for row in rows),
         "equivalent": sum(row["equivalent"] is not None for row in listed),
+        "date": datetime.now(UTC).date().isoformat(),
         "packages": {name: _rate([row for row in rows if f"/{name}/" in row["file"]]) for name in PACKAGES},
         "survivors": listed,
     }

@@ -19,6 +19,7 @@ def blocks() -> dict[str, str]:
     measured = [*rows_of_the_list(), files(), soak(), lines(), *mutants()]
     return {
         "reliability": Table("", ("", "asked", "measured", "command", "date"), measured).markdown(),
+        "reliability in short": Table("", ("", "measured"), [[row[0], row[2]] for row in measured]).markdown(),
         "survivors": survivors(),
     }
 

@@ -1,0 +1,132 @@
+"""Try every reader of users' files on damaged ones; exit 1 if any of them does what it must not.
+
+    python tools/fuzz.py                                     20,000 files
+    python tools/fuzz.py --seed 7 --minutes 30               as many as there is time for
+    python tools/fuzz.py --reader graph/graph.npz --case 12  one again, with all that is known of it
+
+Allowed is a value, or an error of exit code 2, 3, 4 or 6 whose message is one line that names the file. A fault is
+anything else: another error, a warning, a crash, more than 10 s or 1 GB, a program started, a file written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from fuzzing.engine import Tally, as_record, batches_of, run
+from fuzzing.reader import Reader
+from fuzzing.readers import all_readers
+from fuzzing.trial import Outcome, case_content
+
+CASES = 20_000
+SECONDS_BETWEEN = 2.0
+
+
+class Watch:
+    """Counts outcomes, says how far it is, and keeps the file of every fault."""
+
+    def __init__(self, seed: int, keep: Path) -> None:
+        self.seed, self.keep = seed, keep
+        self.tallies: dict[str, Tally] = {}
+        self.began = self.said = time.monotonic()
+
+    def __call__(self, reader: Reader, outcome: Outcome) -> None:
+        self.tallies.setdefault(reader.name, Tally()).add(outcome)
+        if outcome.fault:
+            self._keep(reader, outcome)
+        if time.monotonic() - self.said > SECONDS_BETWEEN:
+            self.said = time.monotonic()
+            rate = self.cases / (self.said - self.began)
+            print(f"{self.cases:,} files, {rate:.0f} a second, {self.faults} faults", file=sys.stderr)
+
+    @property
+    def cases(self) -> int:
+        return sum(tally.cases for tally in self.tallies.values())
+
+    @property
+    def faults(self) -> int:
+        return sum(len(tally.faults) for tally in self.tallies.values())
+
+    def _keep(self, reader: Reader, outcome: Outcome) -> None:
+        name, content, _ = case_content(reader, self.seed, outcome.case)
+        folder = self.keep / f"{reader.name.replace('/', '-')}-{self.seed}-{outcome.case}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / Path(name).name).write_bytes(content)
+        command = f"python tools/fuzz.py --seed {self.seed} --reader {reader.name} --case {outcome.case}"
+        (folder / "fault.txt").write_text(f"{command}\n{outcome.fault}: {outcome.detail}\n", errors="replace")
+        print(
+            f"FAULT {reader.name} {outcome.case}: {outcome.fault}: {outcome.detail[-300:]}\n  {command}",
+            file=sys.stderr,
+        )
+
+
+def main() -> None:
+    """Parse, try, tell."""
+    asked = _options().parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        readers = all_readers(Path(folder))
+        watch = Watch(asked.seed, asked.keep)
+        run(_batches(readers, asked), seed=asked.seed, watch=watch)
+    record = _record(watch)
+    print(_table(record["readers"]))
+    if asked.out:
+        asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    print(f"{watch.cases:,} files in {record['seconds']:.0f} s, {watch.faults} faults")
+    sys.exit(1 if watch.faults else 0)
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, help=f"files in all, by default {CASES:,}")
+    parser.add_argument("--minutes", type=float, help="stop after that time")
+    parser.add_argument("--seed", type=int, default=0, help="other files")
+    parser.add_argument("--reader", help="this one alone, or all whose names begin so")
+    parser.add_argument("--case", type=int, help="this file of the reader alone")
+    parser.add_argument("--out", type=Path, help="write the table as JSON")
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-faults"), help="folder for the files of faults")
+    return parser
+
+
+def _batches(readers: dict[str, Reader], asked: argparse.Namespace) -> Any:
+    wanted = {name: reader for name, reader in readers.items() if name.startswith(asked.reader or "")}
+    if not wanted:
+        sys.exit(f"no reader {asked.reader!r}: choose from {', '.join(readers)}")
+    if asked.case is not None:
+        return [(readers[asked.reader], [asked.case])]
+    cases = asked.cases if asked.cases or asked.minutes else CASES
+    return _until(batches_of(wanted, cases), asked.minutes)
+
+
+def _until(batches: Any, minutes: float | None) -> Any:
+    ends = time.monotonic() + 60 * (minutes or float("inf"))
+    for batch in batches:
+        if time.monotonic() > ends:
+            return
+        yield batch
+
+
+def _record(watch: Watch) -> dict[str, Any]:
+    return {
+        "seed": watch.seed,
+        "cases": watch.cases,
+        "faults": watch.faults,
+        "seconds": round(time.monotonic() - watch.began, 1),
+        "readers": {name: as_record(tally) for name, tally in sorted(watch.tallies.items())},
+    }
+
+
+def _table(rows: dict[str, dict[str, Any]]) -> str:
+    columns = list(next(iter(rows.values()), {}))
+    width = max((len(name) for name in rows), default=0)
+    lines = [" ".join([f"{'reader':<{width}}", *(f"{column:>15}" for column in columns)])]
+    lines += [" ".join([f"{name:<{width}}", *(f"{row[c]:>15,}" for c in columns)]) for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

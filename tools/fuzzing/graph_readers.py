@@ -1,0 +1,62 @@
+"""Readers of graphs, as ``confgcn inspect`` reads them: tables, features, whole graphs and planetoid files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from confgcn.data.findings import findings
+from confgcn.data.tables import TableOptions
+from confgcn.experiments.graph_source import GraphFiles, load_to_look_at
+from confgcn.graph import Graph
+from confgcn.sparse import SparseMatrix
+from fuzzing import seeds
+from fuzzing.reader import Reader
+
+
+def graph_readers(graph: Path) -> Iterator[Reader]:
+    """One for every form of a file, and one for every part of a planetoid data set."""
+    edges, nodes = seeds.edge_tables(), seeds.node_tables()
+    tables = {"edges.csv": edges["edges.csv"], "nodes.csv": nodes["nodes.csv"]}
+    for kind, given, other in (("edges", edges, "nodes.csv"), ("nodes", nodes, "edges.csv")):
+        for name, content in given.items():
+            share = 2.0 if name.endswith((".csv", ".parquet")) else 0.7
+            yield Reader(f"table/{name}", _look, {name: content}, {other: tables[other]}, share)
+        yield Reader(f"table/{kind}-imputed", _look_imputing, given, {other: tables[other]})
+    for name, content in seeds.feature_files().items():
+        beside = seeds.numbered_tables() if name.endswith(".npy") else tables
+        yield Reader(f"features/{name}", _look_with_features, {name: content}, beside, 1.5)
+    for name, content in seeds.whole_graphs(graph).items():
+        yield Reader(f"graph/{name}", _look_at_file, {name: content}, {}, 1.5)
+    planetoid = seeds.planetoid_files()
+    for name, content in planetoid.items():
+        yield Reader(f"planetoid/{name.removeprefix('ind.small.')}", _look, {name: content}, planetoid)
+
+
+def _look(folder: Path) -> object:
+    return _looked_at(GraphFiles(folder))
+
+
+def _look_imputing(folder: Path) -> object:
+    return _looked_at(GraphFiles(folder, options=TableOptions(impute=True, categorical=("colour",))))
+
+
+def _look_with_features(folder: Path) -> object:
+    features = next(file for file in folder.iterdir() if file.stem == "features")
+    return _looked_at(GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv", features=features))
+
+
+def _look_at_file(folder: Path) -> object:
+    return _looked_at(GraphFiles(next(folder.iterdir())))
+
+
+def _looked_at(source: GraphFiles) -> Graph:
+    """What ``confgcn inspect`` does; all that came through must be finite."""
+    graph, statistics = load_to_look_at(source, 0)
+    findings(graph, statistics)
+    values = graph.features.values if isinstance(graph.features, SparseMatrix) else graph.features
+    if not torch.isfinite(values).all():
+        raise AssertionError("a feature that is not finite was let in")
+    return graph

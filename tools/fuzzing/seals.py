@@ -1,0 +1,33 @@
+"""Make the checksums of a run directory fit what was put into it, as one would who forged it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from confgcn.training.checksums import SUMS, write_checksums
+from confgcn.training.files import SEAL, digest, to_json
+
+
+def seal(file: Path) -> None:
+    """Of the file itself, of the record beside tensors, and of the whole folder."""
+    if file.suffix == ".safetensors":
+        record = file.with_suffix(".json")
+        _reseal(record, tensors_sha256=digest(file.read_bytes()))
+    elif file.suffix == ".json":
+        _reseal(file)
+    folder = file.parent
+    if (folder / SUMS).is_file() and file.name != SUMS:
+        names = [line.split("  ", 1)[1] for line in (folder / SUMS).read_text().splitlines() if "  " in line]
+        write_checksums(folder, [folder / name for name in names], still_to_come={})
+
+
+def _reseal(file: Path, **changes: Any) -> None:
+    try:
+        content = json.loads(file.read_bytes())
+        if isinstance(content, dict) and SEAL in content:
+            content = {key: value for key, value in content.items() if key != SEAL} | changes
+            file.write_bytes(to_json({**content, SEAL: digest(to_json(content))}))
+    except (ValueError, RecursionError):
+        return  # no JSON, so that no seal can be right

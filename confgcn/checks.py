@@ -162,6 +162,12 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     return SparseMatrix(structure, torch.from_numpy(values))
 
 
+def native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers as scipy takes them: in the order of bytes of this machine, and halves as singles."""
+    ordered = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return ordered.astype(np.float32) if ordered.dtype == np.float16 else ordered
+
+
 def checked_csr(matrix: Any) -> Any:
     """A sparse matrix by rows. Whole numbers become floats: entries of one place are added, and could overflow."""
     check_number_kind(matrix.dtype)

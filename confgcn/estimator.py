@@ -22,7 +22,7 @@ from confgcn.data.converters import raw_graph
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
 from confgcn.data.raw import RawGraph
-from confgcn.exceptions import CorruptFileError, DataError, UsageError, unknown_name
+from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief, unknown_name
 from confgcn.experiments.estimator_record import EstimatorRecord, plain
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.graph_source import GivenGraph, Shares
@@ -202,9 +202,11 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             record = EstimatorRecord.of_run(run)
         try:
             estimator = cls(**record.params)
+            estimator._request(run.graph).settings()
             estimator._take(run, [run.graph.node_names[place] for place in record.order], record.values)
         except (TypeError, ValueError) as error:
-            raise CorruptFileError(f"{target.estimator}: describes no estimator of this run ({error})") from None
+            problem = f"{target.estimator}: describes no estimator of this run ({brief(error)})"
+            raise CorruptFileError(problem) from None
         return estimator
 
     def __sklearn_tags__(self) -> Tags:

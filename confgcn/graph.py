@@ -22,6 +22,8 @@ from confgcn.exceptions import DataError
 from confgcn.receptive_field import ReceptiveField
 from confgcn.sparse import SparseMatrix, SparseStructure
 
+MOST_CLASSES = 10  # that a notice names
+
 
 @dataclass(frozen=True)
 class EdgeCounts:
@@ -278,10 +280,11 @@ def _used_features(features: Tensor | SparseMatrix) -> Tensor:
 
 def _label_notices(graph: Graph) -> list[str]:
     if len(graph.train) == graph.num_nodes:
-        return ["every node is trained on: nothing is left to predict"]
+        return [f"all {graph.num_nodes:,} nodes are trained on: nothing is left to predict"]
     present = set(graph.labels[graph.train].tolist())
     asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist()) - {-1}
     missing = [graph.class_names[c] for c in sorted(asked - present)]
     if not len(graph.train) or not missing:
         return []
-    return [f"classes without a training label, which can not be predicted: {', '.join(missing)}"]
+    more = f", ... ({len(missing):,} in all)" if len(missing) > MOST_CLASSES else ""
+    return [f"classes without a training label, which cannot be learned: {', '.join(missing[:MOST_CLASSES])}{more}"]

@@ -145,7 +145,7 @@ def test_x05_constant_columns_are_kept_and_mentioned() -> None:
 
 def test_l03_classes_without_a_training_label_are_named() -> None:
     graph = build(train=[0], validation=[1], test=[2, 3], class_names=["cat", "dog", "emu"])
-    assert graph.notices()[-1] == "classes without a training label, which can not be predicted: dog, emu"
+    assert graph.notices()[-1] == "classes without a training label, which cannot be learned: dog, emu"
 
 
 def test_e05_node_names_keep_the_original_ids() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confgcn.cli.console import path_option
 from confgcn.exceptions import UsageError, unknown_name
 
 SETTINGS = "settings"  # a table of them, where a command takes --set
@@ -66,7 +67,7 @@ def _fitting(path: Path, key: str, value: Any, option: Any) -> Any:
 
 ConfigFile = Annotated[
     Path | None,
-    typer.Option(
+    path_option(
         "--config",
         callback=_load,
         is_eager=True,

@@ -14,6 +14,11 @@ from confgcn.limits import MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.methods import METHODS, check_method
 
 
+def path_option(*names: str, **about: Any) -> Any:
+    """An option that takes a path. That it may not be read is found where it is read, and is no misuse."""
+    return typer.Option(*names, readable=False, **about)
+
+
 def _known_method(name: str) -> str:
     check_method(name)
     return name
@@ -29,7 +34,7 @@ MethodName = Annotated[
     ),
 ]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
+    Path | None, path_option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SplitSeed = Annotated[

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from confgcn.cli.console import AsJson, notice, print_json, print_paths
+from confgcn.cli.console import AsJson, notice, path_option, print_json, print_paths
 from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def convert(
     source: GraphSource,
     *,
-    out: Annotated[Path, typer.Option(help="A .npz or .graphml file, or a folder for tables.")],
+    out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables.")],
     tables: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of tables.")] = "csv",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: AsJson = False,
@@ -32,14 +33,17 @@ def convert(
     """
     from confgcn.data.graph_output import write_graph
     from confgcn.experiments.graph_source import files_of
-    from confgcn.training.files import write_atomic
+    from confgcn.training.files import write_together
 
-    if any(out.resolve() in (path.resolve(), path.resolve().parent) for path in files_of(source)):
+    target, *sources = (Path(os.path.realpath(path)) for path in (out, *files_of(source)))  # also of links in a circle
+    if any(target in (path, path.parent) for path in sources):
         raise UsageError(f"{out} is what is read, or its folder: a graph is not written over itself")
     raw = source.raw()
     for text in raw.remarks:
         notice(text)
-    files = write_graph(raw, out, write=write_atomic, tables=tables, overwrite=overwrite)
+    contents: dict[Path, bytes] = {}
+    files = write_graph(raw, out, write=contents.__setitem__, tables=tables, overwrite=overwrite)
+    write_together(contents)
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:

@@ -9,7 +9,7 @@ import typer
 
 from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
 
-RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.")]
+RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.", readable=False)]
 
 ROWS = (
     ("accuracy", "accuracy", "{:.1%}"),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from confgcn.cli.config_file import ConfigFile
-from confgcn.cli.console import DataDir
+from confgcn.cli.console import DataDir, path_option
 from confgcn.exceptions import UsageError
 from confgcn.graph_names import GRAPH_NAMES, check_graph_name, is_path
 
@@ -34,13 +35,13 @@ def graph_options(
         ),
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, gz too.", rich_help_panel=FILES)
+        Path | None, path_option(help="Table of edges: CSV, TSV or Parquet, gz too.", rich_help_panel=FILES)
     ] = None,
     nodes: Annotated[
-        Path | None, typer.Option(help="Table of nodes: id, label, features.", rich_help_panel=FILES)
+        Path | None, path_option(help="Table of nodes: id, label, features.", rich_help_panel=FILES)
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(help="More features, as .npy or .npz, joined by id.", rich_help_panel=FILES)
+        Path | None, path_option(help="More features, as .npy or .npz, joined by id.", rich_help_panel=FILES)
     ] = None,
     add_features: Annotated[
         list[str] | None,
@@ -75,13 +76,15 @@ def graph_options(
     """The source that these options describe."""
     _check_named(graph, edges)
 
-    from confgcn.data.structural import check_structural
+    from confgcn.data.structural import KINDS, check_structural
     from confgcn.data.tables import TableOptions
     from confgcn.experiments.graph_source import GraphFiles, NamedGraph, Shares
 
     shares = Shares(validation, test)
     structural = _separated(add_features)
     check_structural(structural)
+    if str(features) in KINDS and features is not None and not features.exists():
+        raise UsageError(f"--features {features}: there is no such file; to make {features} features: --add-features")
     options = TableOptions(
         source=source,
         target=target,
@@ -97,7 +100,7 @@ def graph_options(
         if edges or nodes or features or structural or shares.any or options != TableOptions():
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
         return NamedGraph(str(graph), data_dir)
-    path = None if graph is None else Path(graph)
+    path = Path(graph) if graph else None
     return GraphFiles(path, edges, nodes, features, options, structural, shares)
 
 
@@ -112,7 +115,8 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def with_source(**given: Any) -> None:
         described = {name: given.pop(name) for name in asked}
-        command(graph_options(**described), **given)
+        with _also_read_from(described["config"]):
+            command(graph_options(**described), **given)
 
     own = list(inspect.signature(command).parameters.values())[1:]
     merged = [
@@ -124,6 +128,17 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
     return with_source
 
 
+@contextmanager
+def _also_read_from(config: Path | None) -> Iterator[None]:
+    """An option that cannot be used may stand in that file, and not in what was typed."""
+    try:
+        yield
+    except UsageError as error:
+        if config is None or str(config) in str(error):
+            raise
+        raise UsageError(f"{error} (options are read from {config} too)") from None
+
+
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """The types of the parameters; that of the source, which is known to type checkers alone, is left open."""
     return get_type_hints(function, include_extras=True, localns={"GraphSource": Any})
@@ -131,9 +146,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _check_named(graph: str | None, edges: Path | None) -> None:
     """Before anything heavy is imported: is there a graph at all?"""
-    if graph is None and edges is None:
+    if not graph and edges is None:
         raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
-    if graph is not None and not is_path(graph):
+    if graph and not is_path(graph):
         try:
             check_graph_name(graph)
         except UsageError as error:

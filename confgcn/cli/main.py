@@ -143,7 +143,9 @@ def _shortage(error: Exception) -> str:
 
     asked = re.search(r"(\d+) bytes", str(error))
     wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
-    return f"{wanted}{available_memory():,} are available"
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    within = "" if limit == resource.RLIM_INFINITY else f" within the limit of {limit:,} bytes (ulimit -v)"
+    return f"{wanted}{available_memory():,} are available{within}"
 
 
 def _leave(number: int, frame: Any) -> NoReturn:

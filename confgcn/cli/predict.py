@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
+from confgcn.cli.console import AsJson, DataDir, notice, path_option, print_json, print_paths
 from confgcn.cli.evaluate import RunPath
 from confgcn.exceptions import UsageError
 
@@ -18,16 +18,16 @@ COLUMNS = "Columns, where they are not those of the training"
 def predict(
     run: RunPath,
     edges: Annotated[
-        Path | None, typer.Option(help="Table of new edges, to and between new nodes; old ones may be in it too.")
+        Path | None, path_option(help="Table of new edges, to and between new nodes; old ones may be in it too.")
     ] = None,
-    nodes: Annotated[Path | None, typer.Option(help="Table of new nodes, with the columns of the training.")] = None,
-    features: Annotated[Path | None, typer.Option(help="Features of new nodes, as .npy or .npz.")] = None,
-    graph: Annotated[Path | None, typer.Option(help="Instead: a folder, .npz or .graphml that has all.")] = None,
+    nodes: Annotated[Path | None, path_option(help="Table of new nodes, with the columns of the training.")] = None,
+    features: Annotated[Path | None, path_option(help="Features of new nodes, as .npy or .npz.")] = None,
+    graph: Annotated[Path | None, path_option(help="Instead: a folder, .npz or .graphml that has all.")] = None,
     update_existing: Annotated[
         bool, typer.Option("--update-existing", help="Predict nodes of the training anew, with features given now.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Table to write, .csv or .parquet; by default new_nodes.csv in the run.")
+        Path | None, path_option(help="Table to write, .csv or .parquet; by default new_nodes.csv in the run.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
     source: Annotated[str | None, typer.Option(help="Where an edge begins.", rich_help_panel=COLUMNS)] = None,

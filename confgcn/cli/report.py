@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
+from confgcn.cli.console import AsJson, DataDir, notice, path_option, print_json, print_paths
 from confgcn.cli.evaluate import RunPath
 
 
 def report(
     run: RunPath,
     out: Annotated[
-        Path | None, typer.Option("--out", help="File to write; by default report.html in the run directory.")
+        Path | None, path_option("--out", help="File to write; by default report.html in the run directory.")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

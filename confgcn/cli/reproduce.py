@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, complain, print_json, print_paths
+from confgcn.cli.console import AsJson, DataDir, complain, path_option, print_json, print_paths
 from confgcn.graph_names import check_graph_name
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.methods import check_method
@@ -30,7 +30,7 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(min=1, max=MAX_THREADS, help="Processes of one thread each; by default one a core.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of results. What is finished there is not run again.")] = Path(
+    out: Annotated[Path, path_option(help="Folder of results. What is finished there is not run again.")] = Path(
         "reproduction"
     ),
     render_only: Annotated[

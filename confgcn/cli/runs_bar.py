@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from confgcn.cli.console import notice
+from confgcn.cli.console import notice, one_line
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.reproduce import Watcher
 from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome
@@ -40,9 +40,10 @@ class RunsBar(Watcher):
     def on_run(self, job: Job, outcome: Outcome) -> None:
         if isinstance(outcome, Diverged | Failure):
             reason = f"failed, {outcome.reason}" if isinstance(outcome, Failure) else "training diverged"
-            self.progress.console.print(f"note: {job}: {reason}", markup=False, soft_wrap=True)
+            self.progress.console.print(one_line(f"note: {job}: {reason}"), markup=False, soft_wrap=True)
         self.progress.update(self.task, advance=1, description=str(job))
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        self.progress.stop()
+        if self.progress.tasks:
+            self.progress.stop()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from confgcn.cli.config_file import settings_in_file
-from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, print_json
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, path_option, print_json
 from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS
@@ -37,9 +37,9 @@ def train(
         typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs at most, instead of the preset's.")] = None,
-    settings: Annotated[Path | None, typer.Option(help="TOML file of settings that replace the preset's.")] = None,
+    settings: Annotated[Path | None, path_option(help="TOML file of settings that replace the preset's.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Replace one setting.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Run directory; by default a new one under runs/.")] = None,
+    out: Annotated[Path | None, path_option(help="Run directory; by default a new one under runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     threads: Threads = 1,

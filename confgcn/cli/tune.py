@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, print_json
+from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, path_option, print_json
 from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_SEEDS
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def tune(
     source: GraphSource,
     *,
-    space: Annotated[Path, typer.Option(help="TOML file of ranges, one per setting.")],
-    study: Annotated[Path, typer.Option(help="Database of the search; an existing one is continued.")],
+    space: Annotated[Path, path_option(help="TOML file of ranges, one per setting.")],
+    study: Annotated[Path, path_option(help="Database of the search; an existing one is continued.")],
     method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Settings to start from.")] = "default",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,

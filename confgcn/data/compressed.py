@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from confgcn.data.input_files import naming
 from confgcn.data.npz import MAX_BYTES, MAX_EXPANSION, UNSUSPICIOUS_BYTES
 from confgcn.exceptions import DataError
 
@@ -25,7 +26,7 @@ Chunks = Iterator[bytes]
 
 def read_content(path: Path) -> bytes:
     """What a file holds, unpacked if it is a gz, bz2 or xz file."""
-    with path.open("rb") as stream:
+    with naming(path), path.open("rb") as stream:
         head = stream.peek(16)
         unpack = next((unpack for magic, unpack in _UNPACKERS.items() if magic.match(head)), None)
         if unpack is None:
@@ -89,7 +90,7 @@ def _after_padding(packed: bytes, stream: IO[bytes]) -> bytes:
 
 _new_xz = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_DICTIONARY_BYTES)
 _UNPACKERS: dict[re.Pattern[bytes], Callable[[IO[bytes]], Chunks]] = {
-    re.compile(rb"\x1f(\x8b|\Z)"): _gunzip,  # or nothing after it: truncated, and no text
+    re.compile(rb"\x1f\x8b"): _gunzip,
     re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90|.{0,5}\Z)", re.DOTALL): partial(_unpack_all, bz2.BZ2Decompressor),
     re.compile(rb"\xfd7zXZ\x00"): partial(_unpack_all, _new_xz),
 }

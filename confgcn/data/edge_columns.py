@@ -45,8 +45,17 @@ def edge_columns(edges: Table, source: str | None, target: str | None, ignore: C
     return found
 
 
-def end_positions(edges: Table, ends: Sequence[Sequence[str]], ids: Sequence[str], nodes: Path | None) -> IntArray:
-    """Where the ends of each edge stand in ``ids``, (M, 2); ``nodes`` is the file that those come from."""
+def end_positions(
+    edges: Table,
+    ends: Sequence[Sequence[str]],
+    ids: Sequence[str],
+    nodes: Path | None,
+    also_known: Collection[str] = (),
+) -> IntArray:
+    """Where the ends of each edge stand in ``ids``, (M, 2).
+
+    ``nodes`` is the file that those come from, and ``also_known`` could have been named by edges as well.
+    """
     place = {text: position for position, text in enumerate(ids)}
     pairs = np.array([[place.get(text, -1) for text in end] for end in ends], dtype=np.int64).T.reshape(-1, 2)
     for end in ends:
@@ -56,9 +65,10 @@ def end_positions(edges: Table, ends: Sequence[Sequence[str]], ids: Sequence[str
     if unknown.any():
         row = int(np.argmax(unknown))
         text = ends[int(np.argmax(pairs[row] < 0))][row]
+        known = {*ids, *also_known}
         raise DataError(
             f"{edges.place(row)}: node {shown(text)} is not in {nodes} ({int(unknown.sum())} such rows); "
-            f"{len(ids):,} nodes are known{_did_you_mean(text, place)}"
+            f"{len(known):,} nodes are known{_did_you_mean(text, known)}"
         )
     return pairs
 
@@ -82,7 +92,8 @@ def _ignoring(names: Sequence[str]) -> str:
 def _did_you_mean(text: str, known: Collection[str]) -> str:
     bare = text.strip()
     composed, decomposed = (normalize(form, text) for form in ("NFC", "NFD"))
-    near = (bare, f"{bare}.0", bare.removesuffix(".0"), f" {bare}", f"{bare} ", composed, decomposed)
+    number = bare.removesuffix(".0").lstrip("+").lstrip("0") or "0"
+    near = (bare, f"{bare}.0", bare.removesuffix(".0"), number, f" {bare}", f"{bare} ", composed, decomposed)
     found = next((other for other in near if other != text and other in known), None)
     if found is None:
         return ""

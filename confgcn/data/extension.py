@@ -15,6 +15,7 @@ from confgcn import checks
 from confgcn.checks import IntArray
 from confgcn.data.raw import RawGraph, natural_order, numbered_features
 from confgcn.data.structural import is_structural, structural_features
+from confgcn.data.table import listed
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
 from confgcn.sparse import SparseMatrix, SparseStructure
@@ -107,7 +108,7 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
         return sp.csr_matrix((len(addition.ids), 0))
     found = addition.feature_names or numbered_features(addition.features.shape[1])
     features = addition.features
-    given = checks.checked_csr(features if sp.issparse(features) else sp.csr_matrix(features))
+    given = checks.checked_csr(features if sp.issparse(features) else sp.csr_matrix(checks.native(features)))
     if not graph.feature_names and len(found) == len(wanted):  # by place, where training knew no names
         return given
     place = {name: column for column, name in enumerate(found)}
@@ -132,9 +133,10 @@ def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, 
         return old
     if not take:
         raise DataError(
-            f"{len(changed)} nodes have other features than at training, the first is {addition.ids[changed[0]]!r}; if "
-            "they are other nodes give them names of their own (rows without names are nodes 0, 1, ... of the "
-            "training); if they have changed, --update-existing takes their new features"
+            f"{len(changed)} nodes have other features than at training, the first is "
+            f"{checks.shown(addition.ids[changed[0]])}; if they are other nodes give them names of their own (rows "
+            "without names are nodes 0, 1, ... of the training); if they have changed, --update-existing takes their "
+            "new features"
         )
     taken: Any = sp.lil_matrix(old) if sp.issparse(old) else old.copy()
     taken[np.ix_(listed[changed], columns)] = given[changed].toarray()
@@ -156,4 +158,4 @@ def _names(graph: Graph) -> Sequence[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])]) or "none"
+    return listed(names) if names else "none"

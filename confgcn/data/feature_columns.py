@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from confgcn.checks import FLOAT32_MAX, IntArray, shown
 from confgcn.data.raw import SPARSE_BELOW
 from confgcn.data.structural import is_structural
-from confgcn.data.table import Table, is_blank, plain_numbers
+from confgcn.data.table import Table, is_blank, plain_numbers, shortened
 from confgcn.exceptions import DataError
 
 MOST_LEVELS = 50  # of a column that is read as a category without being asked to
@@ -69,14 +69,16 @@ def encode_columns(
     impute: bool = False,
     fills: Mapping[str, float] = MappingProxyType({}),
     like: Sequence[str] | None = None,
+    elsewhere: Collection[str] = (),
 ) -> EncodedColumns:
     """These columns as features; with ``like``, exactly the features of a trained graph that are so called.
 
-    To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it.
+    To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it. Features of these
+    names come from ``elsewhere``.
     """
     encoded = EncodedColumns()
     if like is not None:
-        _encode_like(encoded, table, names, like, fills=fills if impute else None)
+        _encode_like(encoded, table, names, like, set(elsewhere), fills=fills if impute else None)
         return encoded
     for name in names:
         numbers = None if name in categorical else _numbers(table, name)
@@ -93,20 +95,28 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
     levels = [level for level in dict.fromkeys(texts) if not is_blank(level)]
     many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > len(texts))
     if not levels:
-        encoded.remarks.append(f"{table.path}: column {name!r} is empty: not used")
+        encoded.remarks.append(f"{table.path}: column {shown(name)} is empty: not used")
     elif many and not asked:
         row = _first_text(texts)
         encoded.remarks.append(
-            f"{table.path}: column {name!r} is text with {len(levels):,} different values, for example "
+            f"{table.path}: column {shown(name)} is text with {len(levels):,} different values, for example "
             f"{texts[row][:50]!r} in {table.unit} {table.lines[row]}: not used as a feature"
         )
     else:
         encoded.columns[name] = _category(texts, levels)
-        if not asked and all(parsed_number(level.replace(",", ".")) is not None for level in levels):
-            encoded.remarks.append(
-                f"{table.path}: column {name!r} is taken as a category, but its values look like numbers with a "
-                "decimal comma; write a point"
-            )
+        doubt = "" if asked else _doubt(table, texts, levels)
+        if doubt:
+            encoded.remarks.append(f"{table.path}: column {shown(name)} is taken as a category, but {doubt}")
+
+
+def _doubt(table: Table, texts: Sequence[str], levels: Sequence[str]) -> str:
+    """Why a category may have been meant as a number, if it may."""
+    if all(parsed_number(level.replace(",", ".")) is not None for level in levels):
+        return "its values look like numbers with a decimal comma; write a point"
+    if 2 * sum(parsed_number(level) is not None for level in levels) <= len(levels):
+        return ""
+    row = _first_text(texts)
+    return f"most of its values are numbers; {shown(texts[row])} in {table.unit} {table.lines[row]} is none"
 
 
 def _encode_like(
@@ -114,10 +124,13 @@ def _encode_like(
     table: Table,
     names: Sequence[str],
     like: Sequence[str],
+    elsewhere: set[str],
     *,
     fills: Mapping[str, float] | None,
 ) -> None:
-    known, levels, surplus = set(like), _levels_by_column(like), []
+    given = [name for name in like if not is_structural(name)]
+    wanted = [name for name in given if name not in elsewhere]
+    known, levels, surplus = set(wanted), _levels_by_column(wanted), []
     for name in names:
         if name in known:
             numbers = _numbers(table, name)
@@ -131,10 +144,13 @@ def _encode_like(
         elif _numbers(table, name) is not None:
             surplus.append(name)
         else:
-            encoded.remarks.append(f"{table.path}: column {name!r} was no feature in training: not used")
-    missing = [name for name in like if name not in set(encoded.names) and not is_structural(name)]
+            encoded.remarks.append(f"{table.path}: column {shown(name)} was no feature in training: not used")
+    found = set(encoded.names)
+    missing = [name for name in wanted if name not in found]
     if missing or surplus:
-        raise DataError(_mismatch(table, len(like), len(encoded.names) + len(surplus), missing, surplus))
+        beside = f", a matrix beside it {len(elsewhere)}" if elsewhere else ""
+        counts = f"trained with {len(given)} features, this table gives {len(found) + len(surplus)}{beside}"
+        raise DataError(_mismatch(table, counts, missing, surplus))
 
 
 def _encode_known_levels(encoded: EncodedColumns, table: Table, name: str, levels: Sequence[str]) -> None:
@@ -143,7 +159,7 @@ def _encode_known_levels(encoded: EncodedColumns, table: Table, name: str, level
     new = [text for text in dict.fromkeys(texts) if text not in known and not is_blank(text)]
     if new:
         encoded.remarks.append(
-            f"{table.path}: column {name!r} has {len(new)} values that training never saw, taken as none: "
+            f"{table.path}: column {shown(name)} has {len(new)} values that training never saw, taken as none: "
             f"{_examples(new)}"
         )
     encoded.columns[name] = _category(texts, levels)
@@ -207,17 +223,19 @@ def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, 
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"{table.place(row)}, column {name!r}: {numbers[row]} is not a finite float32 "
-            f"({int(wrong.sum())} such values); mend it, or leave the column out with --ignore {name}"
+            f"{table.place(row)}, column {shown(name)}: {numbers[row]} is not a finite float32 "
+            f"({int(wrong.sum())} such values); mend it, or leave the column out with --ignore {shortened(name)}"
         )
     if not gaps.any():
         return numbers
     if fill is None:
         raise DataError(
-            f"{table.place(int(np.argmax(gaps)))}, column {name!r}: there is no number ({int(gaps.sum())} such rows); "
-            f"fill the gaps, take the column's mean with --impute, or leave it out with --ignore {name}"
+            f"{table.place(int(np.argmax(gaps)))}, column {shown(name)}: there is no number ({int(gaps.sum())} such "
+            "rows); fill the gaps, take the column's mean with --impute, or leave it out with --ignore "
+            f"{shortened(name)}"
         )
-    encoded.remarks.append(f"{table.path}: column {name!r}: {int(gaps.sum())} gaps filled with the mean, {fill:.6g}")
+    filled = f"{int(gaps.sum())} gaps filled with the mean, {fill:.6g}"
+    encoded.remarks.append(f"{table.path}: column {shown(name)}: {filled}")
     return np.where(gaps, fill, numbers)
 
 
@@ -228,13 +246,13 @@ def _first_text(texts: Sequence[str]) -> int:
 def _not_a_number(table: Table, name: str) -> str:
     texts = table.texts(name)
     row = next((row for row, text in enumerate(texts) if parsed_number(text) is None), 0)
-    text = repr(texts[row]) if texts else "nothing"
+    text = shown(texts[row]) if texts else "nothing"
     where = table.place(row) if texts else str(table.path)
-    return f"{where}, column {name!r}: expected a number, as in training, got {text}"
+    return f"{where}, column {shown(name)}: expected a number, as in training, got {text}"
 
 
-def _mismatch(table: Table, expected: int, found: int, missing: Sequence[str], surplus: Sequence[str]) -> str:
-    parts = [f"{table.path}: the model was trained with {expected} features, this table gives {found}"]
+def _mismatch(table: Table, counts: str, missing: Sequence[str], surplus: Sequence[str]) -> str:
+    parts = [f"{table.path}: the model was {counts}"]
     if missing:
         parts.append(f"missing: {_examples(missing)}")
     if surplus:

@@ -22,7 +22,6 @@ from confgcn.data.npz import (
     MAX_BYTES,
     MAX_COLUMNS,
     check_header,
-    native,
     npz_keys,
     read_npz,
     sparse_from,
@@ -54,6 +53,11 @@ class NodeFeatures:
     def own_ids(self) -> Sequence[str]:
         """The id of the node that each row belongs to."""
         return self.ids if self.ids is not None else [str(row) for row in range(self.matrix.shape[0])]
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The name of each column."""
+        return self.names or numbered_features(self.matrix.shape[1])
 
     def of(
         self, ids: Sequence[str], *, impute: bool = False, fills: Mapping[str, float] = MappingProxyType({})
@@ -89,7 +93,7 @@ def _read_archive(path: Path) -> NodeFeatures:
     given = {key: read_npz(path, [key])[key] for key in ("ids", "feature_names") if key in found}
     texts = {key: _texts(path, key, array) for key, array in given.items()}
     if "features" in found:
-        matrix: Any = native(read_npz(path, ["features"])["features"])
+        matrix: Any = checks.native(read_npz(path, ["features"])["features"])
     elif set(CSR_PARTS) <= set(found):
         matrix = _read_csr(path, found)
     else:
@@ -119,7 +123,7 @@ def _read_npy(path: Path) -> npt.NDArray[Any]:
     with path.open("rb") as stream, _readable(path):
         check_header(f"{path}:", stream, size)
     with _readable(path):
-        return native(np.load(path, allow_pickle=False))
+        return checks.native(np.load(path, allow_pickle=False))
 
 
 @contextmanager
@@ -128,7 +132,7 @@ def _readable(path: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that Python 2 wrote
             yield
-    except (ConfGCNError, OSError):
+    except (ConfGCNError, OSError, MemoryError):
         raise
     except Exception as error:  # a damaged header can raise anything at all
         problem = f"{path}: not a readable .npy file ({brief(error)}); write it with numpy.save"
@@ -188,7 +192,7 @@ def _settled(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]
 
 def _fills(features: NodeFeatures, matrix: Any, wrong: Any, fills: Mapping[str, float]) -> Any:
     """What gaps are filled with, (F,): what was given, else the mean of the column."""
-    names = features.names or numbered_features(matrix.shape[1])
+    names = features.own_names
     empty = [column for column in np.flatnonzero(wrong.all(0)) if names[column] not in fills]
     if empty:
         raise DataError(f"{features.path}: column {empty[0]} has no number to take the mean of")

@@ -80,7 +80,10 @@ class _Files:
         return [path for path in (self.main, self.nodes, self.features) if path is not None]
 
     def matrix(self) -> NodeFeatures | None:
-        return None if self.features is None else read_node_features(self.features)
+        if self.features is None:
+            return None
+        with naming(self.features):
+            return read_node_features(self.features)
 
 
 def _main(path: Path | None, edges: Path | None) -> Path:
@@ -89,6 +92,8 @@ def _main(path: Path | None, edges: Path | None) -> Path:
     main = path or edges
     if main is None:
         raise UsageError("no graph: give a path, or --edges and --nodes")
+    if edges is not None and edges.is_dir():
+        raise UsageError(f"--edges {edges}: a folder; name the file in it, or give the folder without --edges")
     return main
 
 
@@ -96,7 +101,7 @@ def _files_in(given: _Files) -> _Files:
     """The files in a folder; a matrix of features may lie elsewhere."""
     folder = given.main
     if given.nodes is not None:
-        raise UsageError(f"--nodes {given.nodes} goes with a table of edges, not with a folder ({folder})")
+        raise UsageError(f"--nodes {given.nodes} goes with --edges, not with the folder {folder}")
     edges, nodes = _find(folder, "edges", TABLE_SUFFIXES), _find(folder, "nodes", TABLE_SUFFIXES)
     if edges is None:
         raise DataError(f"{folder}: found {_listing(folder)}; expected {EXPECTED}")
@@ -105,7 +110,7 @@ def _files_in(given: _Files) -> _Files:
 
 def read_table(path: Path, ignore: Sequence[str] = (), is_text: Callable[[str], bool] | None = None) -> Table:
     """The table in a file, Parquet or text, told by its first bytes; see their readers."""
-    with path.open("rb") as stream:
+    with naming(path), path.open("rb") as stream:
         is_parquet = stream.read(len(MAGIC)) == MAGIC
     if is_parquet:
         return read_parquet(path, ignore)

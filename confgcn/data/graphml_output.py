@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import scipy.sparse as sp
 
+from confgcn.checks import shown
 from confgcn.data.graphml import ID_COLUMN
 from confgcn.data.node_columns import NodeColumns
 from confgcn.data.table import column_texts
@@ -71,4 +72,4 @@ def _check_characters(columns: NodeColumns) -> None:
     for kind, texts in kinds.items():
         for text in texts:
             if found := _FORBIDDEN.search(text):
-                raise DataError(f"{kind} {text!r}: XML has no character {found[0]!r}; write an .npz file")
+                raise DataError(f"{kind} {shown(text)}: XML has no character {found[0]!r}; write an .npz file")

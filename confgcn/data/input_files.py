@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from confgcn.exceptions import DataError, ResourceError, UsageError
+from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageError
 
 KINDS = {
     stat.S_IFDIR: "a folder; name a file in it",
@@ -16,6 +17,8 @@ KINDS = {
     stat.S_IFBLK: "a device; write what it holds to a file",
     stat.S_IFSOCK: "a socket; write what it gives to a file",
 }
+
+SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}
 
 State = tuple[int, ...]
 
@@ -37,10 +40,19 @@ def naming(path: Path) -> Iterator[None]:
     """Errors of what is done inside say which file they are about."""
     try:
         yield
+    except OSError as error:
+        if isinstance(error, ConfGCNError) or error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     except (DataError, UsageError) as error:
         if str(path) in str(error):
             raise
         raise type(error)(f"{path}: {error}") from None
+
+
+def is_of_the_machine(error: Exception) -> bool:
+    """Memory or open files that ran out while a file was read, or a disk that fails: no fault of the file."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in SCARCE)
 
 
 def _state(path: Path) -> State:

@@ -70,7 +70,8 @@ def _split_column(raw: RawGraph) -> list[str]:
     split = list(raw.split or ())
     wrong = next((part for part in split if part not in (*PARTS, "")), None)
     if wrong is not None or len(split) != len(raw.ids):
-        raise DataError(f"{raw.name}: split: expected one of {', '.join(PARTS)} or nothing per node, got {wrong!r}")
+        came = checks.shown(str(wrong))
+        raise DataError(f"{raw.name}: split: expected one of {', '.join(PARTS)} or nothing per node, got {came}")
     return split
 
 
@@ -85,7 +86,7 @@ def _plain_features(raw: RawGraph) -> Any:
         features.sum_duplicates()
         features.eliminate_zeros()
     else:
-        features = np.asarray(features)
+        features = checks.native(np.asarray(features))
     kind, size = features.dtype.kind, features.dtype.itemsize
     if kind == "b":
         return features.astype(np.uint8)
@@ -100,7 +101,7 @@ def _feature_names(raw: RawGraph, count: int) -> Sequence[str]:
     clash = next((name for name in names if word(name) in taken), None)
     if clash is not None:
         raise DataError(
-            f"{raw.name}: a feature is called {clash!r}, which a table cannot tell from its columns of ids, labels and "
-            "parts; rename it, or write an .npz file"
+            f"{raw.name}: a feature is called {checks.shown(clash)}, which a table cannot tell from its columns of "
+            "ids, labels and parts; rename it, or write an .npz file"
         )
     return names

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from confgcn import checks
+from confgcn.data.input_files import is_of_the_machine
 from confgcn.data.table import listed, shortened
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UnsafeFileError, brief
 
@@ -60,12 +61,14 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     except (ConfGCNError, FileNotFoundError, PermissionError):
         raise
     except Exception as error:  # a damaged archive can raise anything at all
+        if is_of_the_machine(error):
+            raise
         raise CorruptFileError(f"{path}: not a readable npz archive ({brief(error)})") from None
 
 
 def sparse_from(arrays: Arrays, prefix: str, path: Path) -> sp.csr_matrix:
     """The sparse matrix stored as ``<prefix>data``, ``indices``, ``indptr`` and ``shape``."""
-    data, indices, indptr, shape = (native(arrays[prefix + part]) for part in CSR_PARTS)
+    data, indices, indptr, shape = (checks.native(arrays[prefix + part]) for part in CSR_PARTS)
     if shape.shape != (2,) or shape.dtype.kind not in "iu":
         raise DataError(f"{path}: {prefix}shape has {shape.size} numbers, expected 2 whole ones, got {shape.dtype}")
     rows, columns = int(shape[0]), int(shape[1])
@@ -76,13 +79,7 @@ def sparse_from(arrays: Arrays, prefix: str, path: Path) -> sp.csr_matrix:
         if array.ndim != 1:
             raise DataError(f"{path}: {prefix}{part} must be a row of numbers, got the shape {array.shape}")
     checks.check_csr(name, indptr, indices, data, (rows, columns))
-    halves = data.dtype == np.float16  # which scipy does not know
-    return sp.csr_matrix((data.astype(np.float32) if halves else data, indices, indptr), shape=(rows, columns))
-
-
-def native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in the order of bytes of this machine, which some libraries take for granted."""
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return sp.csr_matrix((data, indices, indptr), shape=(rows, columns))
 
 
 def check_header(name: str, stream: IO[bytes], size: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from confgcn.checks import shown
+from confgcn.data.input_files import naming
 from confgcn.data.npz import MAX_BYTES
 from confgcn.data.table import Column, Table, shortened
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError, brief
@@ -24,7 +25,7 @@ CELL_BYTES = 8  # of a number in memory
 def read_parquet(path: Path, ignore: Sequence[str] = ()) -> Table:
     """The table in a Parquet file; the columns to ignore may be of any type."""
     arrow, parquet = _pyarrow(path)
-    with path.open("rb") as stream:
+    with naming(path), path.open("rb") as stream:
         try:
             return _read(arrow, path, parquet.ParquetFile(stream), ignore)
         except (arrow.ArrowException, OSError, ValueError) as error:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from confgcn import checks
 from confgcn.checks import IntArray
-from confgcn.data.structural import Structural, structural_features, structural_names
+from confgcn.data.structural import KINDS, structural_features, structural_names
 from confgcn.data.table import listed
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
@@ -73,7 +73,7 @@ class RawGraph:
         if self.features is None and not structural:
             raise DataError(
                 f"{self.name}: there are no features; ask for some that the graph itself gives: "
-                f"--add-features {', '.join(get_args(Structural))}{''.join(f'. {text}' for text in self.remarks)}"
+                f"--add-features {', '.join(KINDS)}{''.join(f'. {text}' for text in self.remarks)}"
             )
         order = natural_order(self.ids)
         place = np.empty_like(order)
@@ -123,12 +123,12 @@ class RawGraph:
         split = np.array(self.split, dtype=object)
         wrong = next((text for text in dict.fromkeys(self.split) if text not in (*PARTS, "")), None)
         if wrong is not None:
-            raise DataError(f"{self.name}: split {wrong!r}: expected {', '.join(PARTS)} or nothing")
+            raise DataError(f"{self.name}: split {checks.shown(wrong)}: expected {', '.join(PARTS)} or nothing")
         unlabelled = np.flatnonzero((split != "") & (labels < 0))
         if len(unlabelled):
             first = unlabelled[0]
             raise DataError(
-                f"{self.name}: node {self.ids[first]!r} is in the {split[first]} set and has no label "
+                f"{self.name}: node {checks.shown(self.ids[first])} is in the {split[first]} set and has no label "
                 f"({len(unlabelled)} such nodes)"
             )
         return {part: np.flatnonzero(split == part) for part in PARTS}
@@ -140,7 +140,7 @@ class RawGraph:
         if sp.issparse(features):
             features = checks.checked_csr(features)
         else:
-            features = checks.as_array(features, "features")
+            features = checks.native(checks.as_array(features, "features"))
         checks.check_feature_shape(features.shape, len(order))
         checks.check_number_kind(features.dtype)
         if self.feature_names is None:

@@ -16,6 +16,7 @@ from confgcn.exceptions import unknown_name
 from confgcn.sparse import SparseStructure
 
 Structural = Literal["degree", "positional", "identity"]
+KINDS: tuple[str, ...] = get_args(Structural)
 
 DEGREE, POSITION, IDENTITY = "graph:degree", "graph:near ", "graph:is "  # the last two are followed by a node's name
 LANDMARKS = 128
@@ -25,8 +26,8 @@ STEPS = 10  # of the walk: as far as a label is useful on citation graphs
 def check_structural(kinds: Sequence[str]) -> None:
     """Are these kinds of features known?"""
     for kind in kinds:
-        if kind not in get_args(Structural):
-            raise unknown_name("kind of features", kind, get_args(Structural))
+        if kind not in KINDS:
+            raise unknown_name("kind of features", kind, KINDS)
 
 
 def is_structural(name: str) -> bool:

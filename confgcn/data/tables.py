@@ -15,10 +15,10 @@ from confgcn.data.edge_columns import edge_columns, end_positions
 from confgcn.data.feature_columns import encode_columns
 from confgcn.data.feature_files import NodeFeatures
 from confgcn.data.label_columns import read_labels, read_split
-from confgcn.data.raw import RawGraph, numbered_features
+from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.data.table import Column, Table, listed, word
-from confgcn.exceptions import DataError, unknown_name
+from confgcn.exceptions import DataError, UsageError, unknown_name
 
 __all__ = ["Column", "Table", "TableOptions", "graph_from_tables"]
 
@@ -53,6 +53,13 @@ class TableOptions:
     allow_edgeless: bool = False
     fills: Mapping[str, float] = field(default_factory=dict)
     remembered: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for pair in (("source", "target"), ("node_id", "label"), ("node_id", "split"), ("label", "split")):
+            first, second = (getattr(self, option) for option in pair)
+            if first is not None and first == second:
+                words = " and ".join(f"--{option.removeprefix('node_')}" for option in pair)
+                raise UsageError(f"{words} both name the column {first!r}; each is a column of its own")
 
     def for_columns(self, found: Collection[str]) -> TableOptions:
         """The options without columns that are only remembered and not there."""
@@ -101,7 +108,7 @@ def graph_from_tables(
         columns |= _with_matrix(columns, features, ids, options, like, remarks)
     own = set(ids) if trained else set()
     old = [end for end in dict.fromkeys(chain(*ends)) if end in trained and end not in own] if trained else []
-    positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path)
+    positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path, also_known=trained)
     if nodes is None and trained and ids:
         remarks.append(
             f"{edges.path}: {len(ids)} nodes are named by edges alone and were not there at training: {listed(ids)}"
@@ -131,14 +138,14 @@ def _read_nodes(
         remarks.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
     split = _node_column(nodes, "split", SPLIT_NAMES, options)
     used = (id_column, label, split, *options.ignore)
-    elsewhere = set(matrix.names or numbered_features(matrix.matrix.shape[1]) if matrix else ())
     encoded = encode_columns(
         nodes,
         [column for column in nodes.columns if column not in used],
         categorical=options.categorical,
         impute=options.impute,
         fills=options.fills,
-        like=None if like is None else [name for name in like if name not in elsewhere],
+        like=like,
+        elsewhere=() if like is None or matrix is None else matrix.own_names,
     )
     remarks += encoded.remarks
     return ids, {
@@ -160,13 +167,22 @@ def _with_matrix(
     """The features of the table, if it has any, and beside them those of the matrix."""
     matrix, found = given.of(ids, impute=options.impute, fills=options.fills)
     remarks += found
-    surplus = [name for name in given.names or () if like and name not in set(like)]
-    if surplus:
-        raise DataError(f"{given.path}: feature {surplus[0]!r} was not there in training ({len(surplus)} such)")
+    if like:
+        _check_trained(given, like)
     if columns.get("features") is None:
         return {"features": matrix, "feature_names": given.names}
-    names = [*columns["feature_names"], *(given.names or numbered_features(given.matrix.shape[1]))]
-    return {"features": _joined([columns["features"], matrix], axis=1), "feature_names": names}
+    joined = _joined([columns["features"], matrix], axis=1)
+    return {"features": joined, "feature_names": [*columns["feature_names"], *given.own_names]}
+
+
+def _check_trained(given: NodeFeatures, like: Sequence[str]) -> None:
+    trained = {name for name in like if not is_structural(name)}
+    surplus = [name for name in given.own_names if name not in trained]
+    if surplus:
+        raise DataError(
+            f"{given.path}: {given.matrix.shape[1]} features, but the model was trained with {len(trained)}: feature "
+            f"{shown(surplus[0])} was not there in training ({len(surplus)} such)"
+        )
 
 
 def _no_rows(like: Sequence[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.reporting.trust import pictures
-from confgcn.training.files import to_json, write_atomic
+from confgcn.training.files import to_json, write_together
 from confgcn.training.run_directory import RunDirectory, held
 
 CALIBRATED = "calibrated_"
@@ -106,6 +106,5 @@ def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str,
     except ResourceError as error:
         notices.append(f"no pictures: {error}")
     with held(path) as left_behind:
-        for file, content in contents.items():
-            write_atomic(file, content)
+        write_together(contents)
     return found, list(contents), [*notices, *left_behind]

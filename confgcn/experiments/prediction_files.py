@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,7 +109,7 @@ def _content(columns: Columns, suffix: str) -> bytes:
 
 def _check_target(run: Path, out: Path, *, overwrite: bool) -> None:
     own = RunDirectory(run)
-    if out.resolve().parent == run.resolve() and out.name != own.new_nodes.name:
+    if Path(os.path.realpath(out)).parent == Path(os.path.realpath(run)) and out.name != own.new_nodes.name:
         raise UsageError(f"--out {out}: only {own.new_nodes.name} is kept in a run directory beside its own files")
     if out.suffix not in SUFFIXES:
         raise UsageError(f"--out {out}: expected a name that ends in {' or '.join(SUFFIXES)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
 
+from confgcn.data.input_files import naming
 from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
 from confgcn.data.transforms import FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
@@ -109,10 +111,8 @@ def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None,
     joined: dict[str, Any] = {}
     resolve(method, preset, "", joined)  # that there is such a preset has nothing to do with a file
     for path, settings in files:
-        try:
+        with naming(path) if path else nullcontext():
             resolve(method, preset, "", settings)
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
         joined |= settings
     return joined
 

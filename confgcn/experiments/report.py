@@ -28,10 +28,12 @@ def write_report(path: Path, *, out: Path | None = None, data_dir: Path | None =
     directory = RunDirectory(path)
     run, judged, measured = judged_run(path, data_dir=data_dir)
     page, left_out = render(collect(run, judged, measured, directory))
-    file = directory.report if out is None else out
+    if out is not None:  # then the directory may be one that nobody can write to
+        write_atomic(out, page)
+        return out, left_out
     with held(path) as left_behind:
-        write_atomic(file, page)
-    return file, [*left_out, *left_behind]
+        write_atomic(directory.report, page)
+    return directory.report, [*left_out, *left_behind]
 
 
 def judged_run(path: Path, *, data_dir: Path | None = None) -> tuple[SavedRun, Judged, Judged]:

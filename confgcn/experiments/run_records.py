@@ -64,7 +64,11 @@ class _Environment(_Known):
     notices: list[str]
 
 
-class _Temperature(_Known):
+class _Complete(_Known):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Temperature(_Complete):
     intercept: LogTemperature
     slope: Slope
     covariate: str | None
@@ -72,14 +76,14 @@ class _Temperature(_Known):
     spread: Annotated[float, Field(gt=0.0)]
 
 
-class _Calibration(_Known):
+class _Calibration(_Complete):
     name: str
     temperature: _Temperature
     log_losses: dict[str, float]
     num_nodes: Whole
 
 
-class _Shape(_Known):
+class _Shape(_Complete):
     num_nodes: Side
     num_features: Side
     num_classes: Side

@@ -26,10 +26,10 @@ from confgcn.experiments.run_records import read_metrics
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import Checkpointer, StopWhenAsked, resume_from
+from confgcn.training.checkpoint import Checkpointer, StopInSetup, StopWhenAsked, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.memory import check_memory
-from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory
+from confgcn.training.run_directory import IfExists, RunDirectory, claimed, free_directory, refuse_link
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
@@ -112,6 +112,8 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         if request.seeds > 1:
             kind = {"seeds": request.seeds, "fixed_split": request.fixed_split}
             study.start({**run_config(request), **kind})
+            for damage in study.discard_damage():
+                notify(f"{damage}; it is written again")
         results = []
         for run, graph in enumerate(chain([first], graphs)):
             config = run_config(request, run)
@@ -179,6 +181,7 @@ def run_once(
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
+    callbacks = [*callbacks, StopInSetup(stop)]
     crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
     with seeded(seed):
         loop = _last_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
@@ -273,7 +276,11 @@ def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
 
 
 def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
-    return RunDirectory(out if request.seeds == 1 else out / f"seed-{request.seed + run}")
+    if request.seeds == 1:
+        return RunDirectory(out)
+    member = out / f"seed-{request.seed + run}"
+    refuse_link(member)
+    return RunDirectory(member)
 
 
 def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +28,7 @@ from confgcn.methods import method_class
 from confgcn.training.checksums import verify
 from confgcn.training.files import read_tensors
 from confgcn.training.recipe import validated
-from confgcn.training.run_directory import RunDirectory
+from confgcn.training.run_directory import RunDirectory, check_idle
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +168,8 @@ def _check_finished(directory: RunDirectory) -> None:
     seeds = sorted(path.parent.name for path in directory.path.glob("seed-*/model.json"))
     if directory.finished and not seeds:
         return
+    with suppress(OSError):  # a lock that cannot be opened says nothing
+        check_idle(directory.path)
     hint = "; the command that began it ends it with --resume" if directory.holds_run else ""
     if seeds:
         hint = f"; it holds those of several seeds, name one of them: {', '.join(seeds[:3])}"

@@ -19,7 +19,7 @@ from confgcn.experiments.runs import Notify, RunRequest, graphs_of_runs, make_lo
 from confgcn.graph import Graph
 from confgcn.toml import read_toml
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import StopWhenAsked
+from confgcn.training.checkpoint import StopInSetup, StopWhenAsked
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
@@ -40,9 +40,10 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     ranges = read_ranges(request, space)
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
+    asked = replace(request, graph=in_memory(request.source))
+    _check_comparable(next(graphs_of_runs(asked)))  # before a database is made
     with _database_errors(storage), stop_request() as stop, computing_with(request.threads):
         study = _open_study(request, ranges, storage)
-        asked = replace(request, graph=in_memory(request.source))
         with _resumable(study, storage):
             study.optimize(
                 _objective(asked, ranges, stop),
@@ -60,7 +61,7 @@ def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -
     def objective(trial: optuna.Trial) -> float:
         with _left_untold():
             chosen = replace(request, overrides=_suggest(trial, ranges))
-            return validation_accuracy(chosen, [StopWhenAsked(stop)])
+            return validation_accuracy(chosen, [StopInSetup(stop), StopWhenAsked(stop)])
 
     return objective
 
@@ -136,7 +137,7 @@ def _database_errors(storage: Path) -> Iterator[None]:
     except Exception as error:  # a ValueError comes of what stands in the database
         if not isinstance(error, ValueError) and type(error).__module__.partition(".")[0] not in DATABASE_LIBRARIES:
             raise
-        problem = str(error).partition("\n")[0]
+        problem = str(error.__cause__ or error).partition("\n")[0]
         raise ResourceError(f"the study {storage.absolute()} cannot be used: {brief(problem)}") from None
 
 
@@ -175,16 +176,18 @@ def validation_accuracy(request: RunRequest, callbacks: Sequence[Callback] = ())
     settings = request.settings()
     total = 0.0
     for run, graph in enumerate(graphs_of_runs(request)):
-        if not len(graph.validation):
-            raise DataError(
-                f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3"
-            )
+        _check_comparable(graph)
         try:
             loop = _trained(graph, settings, callbacks, seed=request.seed + run)
         except DivergedError:
             continue
         total += loop.evaluate()["validation_accuracy"]
     return total / request.seeds
+
+
+def _check_comparable(graph: Graph) -> None:
+    if not len(graph.validation):
+        raise DataError(f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3")
 
 
 def _trained(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int) -> TrainingLoop:

@@ -16,6 +16,20 @@ KEEP = 2  # the newest, and the one before it should the newest be damaged
 SECONDS_BETWEEN = 5.0
 
 
+class StopInSetup(Callback):
+    """Does not wait for the end of work ahead of the first step, which a resumed run does again in any case."""
+
+    def __init__(self, request: StopRequest) -> None:
+        self.request = request
+
+    def on_setup(self, loop: TrainingLoop) -> None:
+        _stop_if_asked(self.request)
+        self.request.at_once = True
+
+    def on_start(self, loop: TrainingLoop) -> None:
+        self.request.at_once = False
+
+
 class StopWhenAsked(Callback):
     """Ends a training whose state is not worth keeping."""
 
@@ -23,8 +37,7 @@ class StopWhenAsked(Callback):
         self.request = request
 
     def on_epoch(self, loop: TrainingLoop) -> None:
-        if self.request.received is not None:
-            raise StoppedError(f"stopped by {signal.Signals(self.request.received).name}", self.request.received)
+        _stop_if_asked(self.request)
 
 
 class Checkpointer(Callback):
@@ -73,6 +86,11 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
     if notices:
         raise CorruptFileError(f"{folder}: no checkpoint is whole ({'; '.join(notices)}); start again with --overwrite")
     return []
+
+
+def _stop_if_asked(request: StopRequest) -> None:
+    if request.received is not None:
+        raise StoppedError(f"stopped by {signal.Signals(request.received).name}", request.received)
 
 
 def _stems(folder: Path) -> list[Path]:

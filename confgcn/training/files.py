@@ -6,6 +6,9 @@ import hashlib
 import json
 import mmap
 import os
+import re
+import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,26 +20,45 @@ from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError, ResourceError, brief
 
-TEMPORARY_SUFFIX = ".tmp"
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
 SEAL = "sha256"
+OTHER_VERSION = "use the version that wrote it (environment.json names it), or train again"
 COPIES_IN_SAVING = 3  # the bytes of each tensor, safetensors' own, and the content it hands back
+_TEMPORARY = re.compile(r"(.+?)(\.\d+)?\.tmp")
 
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write beside ``path`` and rename: after a crash there is the old file or the new one, never a part."""
-    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """The same for files of which one is worth nothing without the others: none is renamed before all are written."""
     try:
-        with open(temporary, "wb", opener=without_following) as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+        for path, content in contents.items():
+            with suppress(OSError):
+                _remove_left_overs(path)
+            _write_to_disk(temporary(path), content)
+        for path in contents:
+            _check_replaceable(path)
+            temporary(path).replace(path)
     except OSError as error:
         raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
     finally:
-        with suppress(OSError):
-            temporary.unlink()  # where it still is: after an error, or a signal that stopped all at once
+        for path in contents:
+            with suppress(OSError):
+                temporary(path).unlink()  # where it still is: after an error, or a signal that stopped all at once
+
+
+def temporary(path: Path) -> Path:
+    """Where this process writes what is to become ``path``: a place of its own, if two write the same at once."""
+    return path.with_name(f"{path.name}.{os.getpid()}.tmp")
+
+
+def became(name: str) -> str:
+    """What a file of this name, left over by a process that was killed, was to become; of any other the name itself."""
+    found = _TEMPORARY.fullmatch(name)
+    return found[1] if found else name
 
 
 def without_following(path: str, flags: int) -> int:
@@ -78,7 +100,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
     if content.get("schema") != SCHEMA:
         found = brief(repr(content.get("schema")))
-        raise CorruptFileError(f"{path}: schema {found}, this version of confgcn reads {SCHEMA}")
+        raise CorruptFileError(f"{path}: schema {found}, this version of confgcn reads {SCHEMA}; {OTHER_VERSION}")
     if not _seal_matches(content.pop(SEAL), content):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     del content["schema"]
@@ -106,6 +128,37 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return load_tensors(content), record
     except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
         raise CorruptFileError(f"{path}: corrupt ({brief(error)})") from None
+
+
+def _remove_left_overs(path: Path) -> None:
+    """What processes that were killed have written of ``path``."""
+    found = {file: _TEMPORARY.fullmatch(file.name) for file in path.parent.iterdir()}
+    for file, parts in found.items():
+        if parts and parts[1] == path.name and parts[2] and not _is_running(int(parts[2][1:])):
+            file.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # somebody else's, or no process's number at all
+        return True
+    return True
+
+
+def _write_to_disk(path: Path, content: bytes) -> None:
+    with open(path, "wb", opener=without_following) as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _check_replaceable(path: Path) -> None:
+    """Renaming would put a file in the place of a link or of a device, /dev/null among them."""
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError("what is there is no file, but a folder, a link or a device")
 
 
 def _require_memory(size: int) -> None:

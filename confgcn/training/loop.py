@@ -169,7 +169,7 @@ class TrainingLoop:
         if any(not seen <= look.keys() for look in looks):
             raise CorruptFileError("the saved state lacks what was seen of the validation set")
         epochs = [look["epoch"] for look in looks]
-        if (best not in epochs) if looks else (best is not None):
+        if (type(best) is not int or best not in epochs) if looks else (best is not None):
             raise CorruptFileError("the saved state has no best epoch that fits its history")
 
     def _just_looked(self) -> bool:

@@ -9,16 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from confgcn.exceptions import BusyError, ResourceError, UsageError, brief
+from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError, brief
 from confgcn.training.checksums import SUMS, damaged_files, write_checksums
-from confgcn.training.files import (
-    TEMPORARY_SUFFIX,
-    read_sealed,
-    to_json,
-    without_following,
-    write_atomic,
-    write_sealed,
-)
+from confgcn.training.files import became, read_sealed, to_json, without_following, write_atomic, write_sealed
 
 LOCK = "run.lock"
 CONFIG = "config.json"
@@ -26,6 +19,7 @@ SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
 SCHEMA = 1
 _SIGN = SCHEMA_KEY.encode()
 MOST_DIGITS = 20  # of the number of a process
+UNKNOWN = "unknown"  # the process, where the lock does not name it
 MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
 PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
@@ -68,12 +62,16 @@ class RunDirectory:
 
     def start(self, config: dict[str, Any]) -> None:
         """Make the folder and record the configuration, or check that it is the one recorded."""
+        refuse_link(self.checkpoints)
         self.path.mkdir(parents=True, exist_ok=True)
         self._remove_left_overs()
         if not self.config.is_file():
             write_sealed(self.config, {SCHEMA_KEY: SCHEMA, **config})
             return
         recorded, now = flattened(read_sealed(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
+        if recorded.get(SCHEMA_KEY) != SCHEMA:
+            version = brief(repr(recorded.get(SCHEMA_KEY)))
+            raise CorruptFileError(f"{self.config}: a run of layout {version}, this version of confgcn knows {SCHEMA}")
         different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
         if different:
             changes = "; ".join(_change(key, recorded.get(key), now.get(key)) for key in different[:MOST_CHANGES])
@@ -105,13 +103,15 @@ class RunDirectory:
 
     def erase(self) -> None:
         """Remove what a run writes, and nothing that somebody else put beside it."""
+        refuse_link(self.checkpoints)
         for member in self._members():
             member.erase()
             if not any(member.path.iterdir()):
                 member.path.rmdir()
         self._remove_left_overs()
         self.clear_checkpoints()
-        for file in self._files():
+        others = [file for file in self._files() if file != self.config]
+        for file in (*others, self.config):  # by which a half that is left is still known as ours
             file.unlink(missing_ok=True)
 
     def _members(self) -> list[RunDirectory]:
@@ -130,17 +130,19 @@ class RunDirectory:
 
     def _remove_left_overs(self) -> None:
         """Temporary files of a process that was killed while it wrote."""
-        own = [file.with_name(file.name + TEMPORARY_SUFFIX) for file in self._files()]
-        for left_over in [*own, *self.checkpoints.glob(f"*{TEMPORARY_SUFFIX}")]:
+        own = {file.name for file in self._files()}
+        files = [file for file in self.path.iterdir() if file.name != became(file.name) in own]
+        for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
             left_over.unlink(missing_ok=True)
 
 
 @contextmanager
 def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     """Hold the directory for this process; yields notices about what was found in it."""
-    _check_idle(path)
+    check_idle(path)
     _check_target(path, if_exists)
     with held(path) as notices:
+        _check_target(path, if_exists)  # again: another process may have begun and ended a run in between
         if if_exists == "overwrite":
             RunDirectory(path).erase()
         yield notices
@@ -149,17 +151,22 @@ def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
 @contextmanager
 def held(path: Path) -> Iterator[list[str]]:
     """Make a folder, of a run or of many, and keep other processes out of it; yields notices."""
-    try:
+    with _writing_to(path):
         path.mkdir(parents=True, exist_ok=True)
+    with _writing_to(path / LOCK):
         lock = _open_lock(path / LOCK, "a+")
-    except OSError as error:
-        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror or error}") from None
     with lock:
         notices = _lock(lock, path)
         try:
             yield notices
         finally:
             lock.truncate(0)
+
+
+def refuse_link(folder: Path) -> None:
+    """In the place of a folder of a run: what it leads to is not ours to change."""
+    if folder.is_symlink():
+        raise ResourceError(f"{folder.absolute()}: a link, but a run keeps its files in its own folder; remove it")
 
 
 def flattened(settings: dict[str, Any]) -> dict[str, Any]:
@@ -174,9 +181,19 @@ def flattened(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def free_directory(parent: Path, name: str) -> Path:
-    """``parent/name``, or ``name-2``, ``name-3``, ... if that is taken."""
+    """A new folder ``parent/name``, or ``name-2``, ``name-3``, ... if that is taken; two that ask at once get two."""
     candidates = (parent / (name if number == 1 else f"{name}-{number}") for number in range(1, 1_000_000))
-    return next(path for path in candidates if not path.exists())
+    with _writing_to(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        return next(path for path in candidates if _is_made(path))
+
+
+def _is_made(path: Path) -> bool:
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
 
 
 def _both(stem: Path) -> list[Path]:
@@ -191,18 +208,30 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
     if not path.is_dir():
         raise UsageError(f"{path}: exists and is not a directory")
     holds_run = RunDirectory(path).holds_run
-    started = {LOCK, CONFIG + TEMPORARY_SUFFIX}  # by a process that was killed before it had recorded anything
-    if not holds_run and any(entry.name not in started for entry in path.iterdir()):
+    if not holds_run and not all(map(_is_of_a_start, path.iterdir())):
         raise UsageError(f"{path}: is not empty and holds no run; choose another --out")
     if holds_run and if_exists == "refuse":
         raise UsageError(f"{path}: already holds a run; use --resume, --overwrite or another --out")
 
 
-def _check_idle(path: Path) -> None:
+def _is_of_a_start(entry: Path) -> bool:
+    """Of a process that was killed before it had recorded anything."""
+    return entry.name == LOCK or entry.name != became(entry.name) == CONFIG
+
+
+def check_idle(path: Path) -> None:
     """A directory in use is said to be so before anything else is said of it."""
     if (path / LOCK).is_file():
         with _open_lock(path / LOCK, "r+") as lock:
             _flock(lock, path)
+
+
+@contextmanager
+def _writing_to(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror or error}") from None
 
 
 def _open_lock(file: Path, mode: str) -> IO[str]:
@@ -213,10 +242,11 @@ def _lock(lock: IO[str], path: Path) -> list[str]:
     _flock(lock, path)
     # The operating system drops the lock of a dead process: text that is still there was left by one.
     previous = _owner(lock)
-    lock.seek(0)
-    lock.truncate()
-    lock.write(str(os.getpid()))
-    lock.flush()
+    if previous == UNKNOWN and os.fstat(lock.fileno()).st_nlink > 1:
+        raise ResourceError(f"{(path / LOCK).absolute()}: another name of a file that is no lock; remove it")
+    with _writing_to(path / LOCK):
+        lock.truncate(0)
+        os.write(lock.fileno(), str(os.getpid()).encode())  # past a buffer, which would try again on closing
     return [f"took over from process {previous}, which ended without finishing"] if previous else []
 
 
@@ -224,14 +254,14 @@ def _flock(lock: IO[str], path: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BusyError(f"{path}: in use by process {_owner(lock) or 'unknown'}") from None
+        raise BusyError(f"{path}: in use by process {_owner(lock) or UNKNOWN}") from None
 
 
 def _owner(lock: IO[str]) -> str:
     """The number of the process that wrote it; nothing where none did."""
     lock.seek(0)
     text = lock.read(MOST_DIGITS).strip()
-    return text if text.isdecimal() or not text else "unknown"
+    return text if text.isdecimal() or not text else UNKNOWN
 
 
 def _change(key: str, there: Any, now: Any) -> str:

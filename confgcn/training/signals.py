@@ -20,14 +20,15 @@ def stop_signals() -> list[signal.Signals]:
 
 @dataclass
 class StopRequest:
-    """The signal that asked for a stop, if one has."""
+    """The signal that asked for a stop, if one has; ``at_once`` while nothing would be gained by going on first."""
 
     received: int | None = None
+    at_once: bool = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        was_asked_before = self.received is not None
+        is_impatient = self.at_once or self.received is not None
         self.received = number
-        if was_asked_before:
+        if is_impatient:
             raise KeyboardInterrupt  # which nothing on the way takes for an error of its own
 
 
@@ -41,7 +42,8 @@ def stop_request() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    previous = {number: signal.signal(number, request.handle) for number in stop_signals()}
+    ours = [number for number in stop_signals() if signal.getsignal(number) is not None]  # None cannot be put back
+    previous = {number: signal.signal(number, request.handle) for number in ours}
     try:
         yield request
     except KeyboardInterrupt:

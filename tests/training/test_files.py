@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,14 @@ def test_too_little_memory_for_saving_is_an_error_that_can_be_caught(tmp_path: P
     with pytest.raises(MemoryError, match=r"\d+ bytes"):
         files.write_tensors(tmp_path / "model", {"huge": huge}, {})
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_has_left_of_a_file_goes_when_the_file_is_written_again(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    left = [f"table.csv.{dead.pid}.tmp", f"table.csv.{os.getppid()}.tmp", f"table.csv.{10**30}.tmp", "table.csv.tmp"]
+    others = [f"other.csv.{dead.pid}.tmp", f"my-table.csv.{dead.pid}.tmp", "table.csv.old.tmp"]
+    for name in (*left, *others):
+        (tmp_path / name).touch()
+    files.write_atomic(tmp_path / "table.csv", b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.csv", *left[1:], *others])

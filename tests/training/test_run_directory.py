@@ -132,10 +132,10 @@ def test_a_damaged_config_is_refused(run: RunDirectory) -> None:
 
 
 def test_free_directory_counts_up(tmp_path: Path) -> None:
-    assert free_directory(tmp_path, "x").name == "x"
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x-2").mkdir()
-    assert free_directory(tmp_path, "x").name == "x-3"
+    assert free_directory(tmp_path / "runs", "x").name == "x"
+    (tmp_path / "runs" / "x-2").write_text("in the way")
+    assert free_directory(tmp_path / "runs", "x").name == "x-3"
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["x", "x-2", "x-3"]
 
 
 def test_a_folder_of_many_runs_is_held_whatever_is_in_it(tmp_path: Path) -> None:

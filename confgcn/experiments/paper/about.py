@@ -21,5 +21,5 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     return {
         "runs": len(records),
         "dates": [dates[0], dates[-1]] if dates else [],
-        "environments": [results.meanings[key] for key in sorted({record.environment for record in records})],
+        "environments": [results.meaning(key) for key in sorted({record.environment for record in records})],
     }

@@ -12,7 +12,7 @@ from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, arte
 from confgcn.experiments.paper.results import FILES
 from confgcn.reporting.page import page
 from confgcn.reporting.render import PARTS, pictures_of, texts_of
-from confgcn.training.files import TEMPORARY_SUFFIX, read_json, write_atomic
+from confgcn.training.files import became, read_json, write_atomic
 from confgcn.training.run_directory import LOCK
 
 RUNS = "runs"  # runs that are not finished
@@ -27,7 +27,7 @@ def check_folder(out: Path) -> None:
     """A folder can be used that is not there, holds results, or holds nothing that we do not write."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is not a directory")
-    entries = {entry.name.removesuffix(TEMPORARY_SUFFIX) for entry in out.iterdir()} if out.is_dir() else set()
+    entries = {became(entry.name) for entry in out.iterdir()} if out.is_dir() else set()
     if not TABLES & entries and entries - OURS:
         raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
 

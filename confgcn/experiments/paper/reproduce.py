@@ -89,6 +89,8 @@ def _run_missing(request: ReproductionRequest, tables: Tables, watcher: Watcher)
     tasks, failures = _tasks(request, wanted)
     missing = [task for task in tasks if task.key not in tables[task.job.kind]]
     watcher.on_plan(len(tasks), len(tasks) - len(missing))
+    if 0 < len(missing) < request.processes:
+        watcher.on_notice(f"{len(missing)} of {request.processes} processes are enough, one for each run")
     made_on = environment()
     with stop_request() as stop:
         for task, outcome in perform_all(missing, processes=request.processes, stop=stop):

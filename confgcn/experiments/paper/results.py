@@ -95,6 +95,14 @@ class Results:
         """The records of a variant on a data set, by seed."""
         return self._by_settings.get((dataset, settings_key(variant, dataset)), {})
 
+    def meaning(self, key: str) -> dict[str, Any]:
+        """What a hash in the table stands for."""
+        found = self.meanings.get(key)
+        if not isinstance(found, dict):
+            problem = f"{self.legend}: corrupt, it does not say what {brief(key)} stands for"
+            raise CorruptFileError(f"{problem}, which is in {self.table.name}")
+        return found
+
     def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
         """Append a finished run, what its hashes stand for first."""
         if not meanings.keys() <= self.meanings.keys():

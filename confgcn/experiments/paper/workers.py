@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import cast
 
 from confgcn.exceptions import ResourceError, StoppedError
@@ -16,7 +18,8 @@ from confgcn.training.signals import StopRequest
 from confgcn.training.threads import computing_with
 
 SECONDS_TO_LEAVE = 5.0
-SECONDS_BETWEEN_LOOKS = 0.2  # at whether a stop was asked for
+SECONDS_BETWEEN_LOOKS = 0.2  # at whether a stop was asked for, and whether a process is frozen
+SECONDS_FROZEN = 20.0  # after which a process that SIGSTOP has frozen is not waited for any longer
 
 
 def perform_all(tasks: Sequence[Task], *, processes: int, stop: StopRequest) -> Iterator[tuple[Task, Outcome]]:
@@ -33,8 +36,8 @@ def perform_all(tasks: Sequence[Task], *, processes: int, stop: StopRequest) -> 
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             if not busy:
                 return
-            for pipe in wait(list(busy), timeout=SECONDS_BETWEEN_LOOKS):
-                task, answer = busy[cast(Connection, pipe)].take()
+            for pipe in _ready(busy):
+                task, answer = busy[pipe].take()
                 if not isinstance(answer, _Stopped):
                     yield task, answer
     finally:
@@ -48,6 +51,16 @@ def _share_out(waiting: list[Task], workers: list[_Worker]) -> None:
             if worker.is_dead:
                 workers[place] = _Worker()
             workers[place].give(waiting.pop())
+
+
+def _ready(busy: dict[Connection, _Worker]) -> list[Connection]:
+    """The pipes of those that have answered or died; waits for one, but not long."""
+    began = time.monotonic()
+    pipes = cast(list[Connection], wait(list(busy), timeout=SECONDS_BETWEEN_LOOKS))
+    seconds = min(time.monotonic() - began, SECONDS_BETWEEN_LOOKS)  # if it was more, this process was frozen itself
+    for worker in busy.values():
+        worker.end_if_frozen(seconds)
+    return pipes
 
 
 class _Stopped:
@@ -68,6 +81,7 @@ class _Worker:
         self.task: Task | None = None
         self.is_dead = False
         self._is_stopping = False
+        self._frozen_for = 0.0
 
     def give(self, task: Task) -> None:
         self.task = task
@@ -93,6 +107,9 @@ class _Worker:
             return Failure(
                 "its process was asked to stop by somebody else, and saved its state", ResourceError.exit_code
             )
+        if self._frozen_for >= SECONDS_FROZEN:
+            reason = f"its process, {self.process.pid}, was frozen by SIGSTOP for {SECONDS_FROZEN:g} s and was ended"
+            return Failure(reason, ResourceError.exit_code)
         if code < 0:
             return Failure(f"its process was ended by signal {-code}", ResourceError.exit_code)
         return Failure(f"its process ended with code {code}", 1)
@@ -102,12 +119,27 @@ class _Worker:
             self._is_stopping = True
             self.process.terminate()
 
+    def end_if_frozen(self, seconds: float) -> None:
+        """After so many more seconds; its task is then taken like that of any process that was killed."""
+        self._frozen_for = self._frozen_for + seconds if _is_frozen(self.process) else 0.0
+        if self._frozen_for >= SECONDS_FROZEN:
+            self.process.kill()
+
     def dismiss(self) -> None:
         self.pipe.close()
         self.lifeline.close()
         self.process.join(timeout=SECONDS_TO_LEAVE)
         self.process.kill()
         self.process.join()
+
+
+def _is_frozen(process: BaseProcess) -> bool:
+    """A look that changes nothing; the system tells it of a process that lives, where it can tell at all."""
+    if not hasattr(os, "waitid") or process.pid is None:
+        return False
+    with suppress(ChildProcessError):
+        return os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    return False
 
 
 def _serve(pipe: Connection, lifeline: Connection) -> None:

@@ -1,6 +1,6 @@
 """The command line inside a process that already holds its imports; run by the fixture ``outside`` and by nothing else.
 
-What to run, where and within which limits comes as the global ``given``.
+What to run, where, within which limits and after which preparation comes as the global ``given``.
 """
 
 from __future__ import annotations
@@ -24,5 +24,6 @@ sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123
 sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
 for kind, highest in given["limits"].items():
     resource.setrlimit(kind, (highest, highest))
+exec(given["before"], {})  # noqa: S102
 sys.argv = ["confgcn", *given["words"]]
 run()

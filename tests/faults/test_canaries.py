@@ -1,0 +1,314 @@
+"""Files that would execute something, were they loaded as Python objects, in every place that takes a file.
+
+Each of them makes a folder called ``canary`` when it is unpickled. The commands run in this process, where seven
+contents in fifty places take seconds; one content in every third place is tried from outside too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import shutil
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+import typer.main
+
+from confgcn import ConfGCNClassifier, RunRequest, train
+from confgcn.cli.main import app
+from confgcn.data.graph_files import read_graph
+from confgcn.data.planetoid import PARTS
+from confgcn.exceptions import ConfGCNError
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer
+from confgcn.training.checksums import SUMS, write_checksums
+from confgcn.training.loop import TrainingLoop
+
+if TYPE_CHECKING:
+    from conftest import Outside
+
+COMMANDS = typer.main.get_command(app)  # made once: it takes longer than most refusals
+KINDS = ("pickle0", "pickle2", "pickle4", "pickle5", "torch", "npy", "npz")
+UNREAD = {  # by the command that explains a node
+    *("predictions.csv", "suspicious_labels.csv", "suspicious_edges.csv", "config.json", "environment.json"),
+    *("history.jsonl", "metrics.json"),
+}
+TABLES = ("--edges", "mygraph/edges.csv", "--nodes", "mygraph/nodes.csv")
+LAST = ("--set", "select=last", "--set", "stop=never")
+
+# The file that is replaced, and the command that reads it.
+GRAPH_PLACES: list[tuple[str, tuple[Any, ...]]] = [
+    *((name, ("inspect", "--edges", name, *TABLES[2:])) for name in ("e.csv", "e.tsv", "e.parquet", "e.csv.gz")),
+    ("n.csv", ("train", *TABLES[:2], "--nodes", "n.csv", "--out", "new")),
+    ("n.parquet", ("convert", *TABLES[:2], "--nodes", "n.parquet", "--out", "new.npz")),
+    *((name, ("inspect", *TABLES, "--features", name)) for name in ("f.npy", "f.npz")),
+    *((f"x.{suffix}", ("inspect", f"./x.{suffix}")) for suffix in ("npz", "npy", "graphml", "csv", "parquet", "pt")),
+    *((f"mygraph/{name}", ("inspect", "mygraph")) for name in ("edges.csv", "nodes.csv", "features.npz")),
+    *((f"small/ind.small.{part}", ("inspect", "small")) for part in PARTS),
+    *((f"Cora/ind.cora.{part}", ("inspect", "cora", "--data-dir", ".")) for part in ("x", "graph", "test.index")),
+    ("cora_ml/cora_ml.npz", ("inspect", "cora_ml", "--data-dir", ".")),
+]
+SETTINGS_PLACES: list[tuple[str, tuple[Any, ...]]] = [
+    ("o.toml", ("train", "mygraph", "--config", "o.toml", "--out", "new")),
+    ("o.toml", ("train", "mygraph", "--settings", "o.toml", "--out", "new")),
+    ("o.toml", ("tune", "mygraph", "--space", "o.toml", "--study", "new.db")),
+    ("s.db", ("tune", "mygraph", "--validation", 0.3, "--space", "space.toml", "--study", "s.db")),
+    ("results/settings.json", ("reproduce", "table2", "--out", "results", "--render-only")),
+    ("results/results.csv", ("reproduce", "table2", "--out", "results", "--render-only")),
+]
+NEW_PLACES: list[tuple[str, tuple[Any, ...]]] = [
+    ("z.csv", ("predict", "run", "--edges", "z.csv")),
+    ("z.csv", ("predict", "run", *TABLES[:2], "--nodes", "z.csv")),
+    ("z.npy", ("predict", "run", *TABLES, "--features", "z.npy")),
+    ("z.npz", ("predict", "run", "--graph", "z.npz")),
+    ("z.graphml", ("predict", "run", "--graph", "z.graphml")),
+]
+PLACES = [*GRAPH_PLACES, *SETTINGS_PLACES, *NEW_PLACES]
+
+
+class Python2Pickler(pickle._Pickler):
+    """Writes bytes as Python 2 did, as a string without a global."""
+
+    def save_bytes(self, raw: bytes) -> None:
+        self.write(pickle.BINSTRING + struct.pack("<i", len(raw)) + raw)
+        self.memoize(raw)
+
+    dispatch = {**pickle._Pickler.dispatch, bytes: save_bytes}  # noqa: RUF012
+
+
+class StopAt(Callback):
+    """Ends the training after three epochs, as a killed process would."""
+
+    def on_epoch(self, loop: TrainingLoop) -> None:
+        if len(loop.history) == 3:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def canaries(script: Callable[[str], ModuleType]) -> dict[str, bytes]:
+    found: dict[str, bytes] = script("tools/fuzzing/canaries.py").canaries()
+    return found
+
+
+@pytest.fixture(scope="module")
+def sound(outside_before: Outside) -> Path:
+    """One sound file for every place: a graph, planetoid files, a finished and an unfinished run, results."""
+    folder = outside_before.folder
+    outside_before.write_graph()
+    outside_before.write("space.toml", "hidden_dim = [4]\nepochs = [1]")
+    write_planetoid(folder / "small")
+    for name in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"):
+        outside_before.write(f"Cora/ind.cora.{name}", (folder / "small" / f"ind.small.{name}").read_bytes())
+    results = Path(__file__).parents[2] / "reproduction"
+    outside_before.write("results/run.lock", "")
+    for name in ("results.csv", "settings.json", "table1.json", "table2.json"):
+        outside_before.write(f"results/{name}", (results / name).read_bytes())
+    with contextlib.chdir(folder):
+        ConfGCNClassifier(settings={"epochs": 2}).fit(read_graph(Path("mygraph")).build()).save("run")
+        overrides = {"epochs": 5, "select": "last", "stop": "never"}
+        request = RunRequest(Path("mygraph"), overrides=overrides, out="half")
+        with pytest.raises(KeyboardInterrupt), saving_always():
+            train(request, notify=lambda _: None, callbacks=[StopAt()])
+    return folder
+
+
+@contextlib.contextmanager
+def saving_always() -> Iterator[None]:
+    defaults = Checkpointer.__init__.__kwdefaults__
+    before, defaults["seconds_between"] = defaults["seconds_between"], 0.0
+    yield
+    defaults["seconds_between"] = before
+
+
+def write_planetoid(folder: Path) -> None:
+    """Nine papers: 0 to 4, and the test nodes 5 to 8."""
+    folder.mkdir()
+    features = sp.csr_matrix(np.eye(9, 3, dtype=np.float32))
+    labels = np.eye(2, dtype=np.int32)[np.arange(9) % 2]
+    rows = {"x": slice(0, 2), "tx": slice(5, 9), "allx": slice(0, 5)}
+    parts: dict[str, Any] = {name: features[part] for name, part in rows.items()}
+    parts |= {f"{name[:-1]}y": labels[part] for name, part in rows.items()}
+    parts["graph"] = {node: [(node + 1) % 9] for node in range(9)}
+    for name, part in parts.items():
+        with (folder / f"ind.small.{name}").open("wb") as stream:
+            Python2Pickler(stream, protocol=2).dump(part)
+    (folder / "ind.small.test.index").write_text("5\n6\n7\n8\n")
+
+
+@pytest.fixture
+def place(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "place"))
+
+
+def ended(place: Path, *words: Any) -> tuple[int, str]:
+    """The exit code and the message of a command in this folder, and the canary still asleep."""
+    code, message = 0, ""
+    with contextlib.chdir(place):
+        try:
+            COMMANDS([str(word) for word in words], standalone_mode=False)
+        except ConfGCNError as error:
+            code, message = error.exit_code, str(error)
+    assert not list(place.rglob("canary"))
+    return code, message
+
+
+def contents_of(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() if file.is_file() else b"" for file in folder.rglob("*")}
+
+
+def put(place: Path, file: str, content: bytes) -> None:
+    (place / file).parent.mkdir(exist_ok=True)
+    (place / file).write_bytes(content)
+
+
+@pytest.mark.fault("S01", "S02", "S03")
+def test_the_canaries_do_fire_where_somebody_lets_them(canaries: dict[str, bytes], tmp_path: Path) -> None:
+    assert tuple(canaries) == KINDS
+    for kind, content in canaries.items():
+        stream = io.BytesIO(content)
+        with contextlib.chdir(tmp_path):
+            if kind == "torch":
+                torch.load(stream, weights_only=False)
+            elif kind in ("npy", "npz"):
+                loaded = np.load(stream, allow_pickle=True)
+                _ = loaded if kind == "npy" else loaded["features"]
+            else:
+                pickle.loads(content)  # noqa: S301
+        (tmp_path / "canary").rmdir()
+
+
+@pytest.mark.fault("S01", "S02", "S03", "N07")
+@pytest.mark.parametrize(("file", "words"), PLACES, ids=lambda value: value if isinstance(value, str) else "")
+def test_no_place_of_an_input_wakes_a_canary(
+    place: Path, canaries: dict[str, bytes], file: str, words: tuple[Any, ...]
+) -> None:
+    for content in canaries.values():
+        put(place, file, content)
+        code, message = ended(place, *words)
+        assert code in (2, 3, 4, 6), message
+        assert Path(file).name in message
+
+
+@pytest.mark.fault("S01", "S02", "S03", "N07")
+@pytest.mark.parametrize("number", range(0, len(PLACES), 3), ids=lambda number: PLACES[number][0])
+def test_from_outside_the_file_is_refused_by_name(
+    outside: Outside, sound: Path, canaries: dict[str, bytes], number: int
+) -> None:
+    file, words = PLACES[number]
+    shutil.copytree(sound, outside.folder, dirs_exist_ok=True)
+    put(outside.folder, file, canaries[KINDS[number % len(KINDS)]])
+    before = contents_of(outside.folder)
+    finished = outside.run(*words)
+    assert finished.code in (2, 3, 4, 6), finished.errors
+    assert Path(file).name in finished.errors
+    assert contents_of(outside.folder) == before
+
+
+@pytest.mark.fault("S01")
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "test.index"])
+def test_the_refused_name_of_a_planetoid_file_is_said(
+    outside: Outside, sound: Path, canaries: dict[str, bytes], part: str
+) -> None:
+    shutil.copytree(sound / "small", outside.folder / "small")
+    put(outside.folder, f"small/ind.small.{part}", canaries["pickle2"])
+    outside.refuses("inspect", "small", code=6, naming=[f"ind.small.{part}", "refused the global", "mkdir"])
+
+
+@pytest.mark.fault("S03")
+@pytest.mark.parametrize("name", ["f.npy", "f.npz"])
+def test_an_array_of_objects_is_refused_as_unsafe(
+    outside: Outside, sound: Path, canaries: dict[str, bytes], name: str
+) -> None:
+    shutil.copytree(sound / "mygraph", outside.folder / "mygraph")
+    put(outside.folder, name, canaries[name[2:]])
+    outside.refuses("inspect", *TABLES, "--features", name, code=6, naming=[name, "object array"])
+
+
+@pytest.mark.fault("S03")
+def test_an_entry_that_nobody_asked_for_is_never_opened(place: Path, canaries: dict[str, bytes]) -> None:
+    arrays = {"features": np.ones((24, 2)), "ids": np.array([f"n{node}" for node in range(24)])}
+    np.savez(place / "f.npz", **arrays)
+    with zipfile.ZipFile(place / "f.npz", "a") as archive:
+        archive.writestr("notes.npy", canaries["npy"])
+    assert ended(place, "inspect", *TABLES, "--features", "f.npz") == (0, "")
+
+
+def files_of_a_run(sound: Path) -> list[str]:
+    return sorted(file.name for file in (sound / "run").iterdir() if file.is_file())
+
+
+@pytest.mark.fault("S02")
+@pytest.mark.parametrize("forged", [False, True], ids=["found", "forged"])
+def test_no_file_of_a_run_wakes_a_canary(place: Path, sound: Path, canaries: dict[str, bytes], forged: bool) -> None:
+    """Also where somebody who knows the checksums has put it there."""
+    known = [name for name in files_of_a_run(sound) if name not in (SUMS, "run.lock", "estimator.json")]
+    for name in known if forged else [*known, SUMS]:
+        for content in canaries.values():
+            put(place, f"run/{name}", content)
+            if forged:
+                write_checksums(place / "run", [place / "run" / each for each in known], still_to_come={})
+            code, message = ended(place, "explain", "run", "n1")
+            assert code in ((0,) if forged and name in UNREAD else (3, 6)), (name, message)
+            assert code == 0 or name in message
+        shutil.copy(sound / "run" / name, place / "run" / name)
+
+
+@pytest.mark.fault("S02")
+@pytest.mark.parametrize("kind", ["pickle0", "torch"])
+def test_the_record_of_an_estimator_and_a_lock_wake_none(place: Path, canaries: dict[str, bytes], kind: str) -> None:
+    put(place, "run/run.lock", canaries[kind])
+    assert ended(place, "report", "run", "--out", "page.html") == (0, "")
+    put(place, "run/estimator.json", canaries[kind])
+    with contextlib.chdir(place), pytest.raises(ConfGCNError, match=r"estimator\.json: corrupt"):
+        ConfGCNClassifier.load("run")
+    assert not list(place.rglob("canary"))
+
+
+@pytest.mark.fault("S02")
+@pytest.mark.parametrize("words", [("evaluate",), ("explain", "n1"), ("predict", "--out", "x.csv"), ("report",)])
+def test_every_command_refuses_a_model_that_is_a_pickle(
+    outside: Outside, sound: Path, canaries: dict[str, bytes], words: tuple[str, ...]
+) -> None:
+    shutil.copytree(sound / "run", outside.folder / "run")
+    put(outside.folder, "run/model.safetensors", canaries["torch"])
+    command, *rest = words
+    outside.refuses(command, "run", *rest, code=3, naming=["model.safetensors: corrupt", "--resume"])
+
+
+@pytest.mark.fault("S02")
+def test_a_checkpoint_that_is_a_pickle_is_passed_over_by_name(
+    place: Path, canaries: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = sorted(file.name for file in (place / "half" / "checkpoints").iterdir())
+    resumed = ("train", "mygraph", "--epochs", 5, *LAST, "--out", "run2", "--resume")
+    for number, content in enumerate(canaries.values()):
+        shutil.rmtree(place / "run2", ignore_errors=True)
+        shutil.copytree(place / "half", place / "run2")
+        put(place, f"run2/checkpoints/{names[-1 - number % 2]}", content)
+        put(place, "run2/checkpoints/epoch-0000009.pt", content)  # which nobody looks at
+        assert ended(place, *resumed) == (0, "")
+        assert f"skipped a damaged checkpoint, {Path(names[-1]).stem}" in capsys.readouterr().err
+
+
+@pytest.mark.fault("S02")
+def test_where_every_checkpoint_is_a_pickle_the_run_is_left_as_it_is(
+    outside: Outside, sound: Path, canaries: dict[str, bytes]
+) -> None:
+    shutil.copytree(sound / "mygraph", outside.folder / "mygraph")
+    shutil.copytree(sound / "half", outside.folder / "half")
+    for file in (outside.folder / "half" / "checkpoints").glob("*.safetensors"):
+        file.write_bytes(canaries["torch"])
+    words = ("train", "mygraph", "--epochs", 5, *LAST, "--out", "half", "--resume")
+    ended = outside.run(*words)
+    assert ended.code == 3
+    assert all(part in ended.errors for part in ("no checkpoint is whole", "epoch-0000002", "--overwrite"))
+    assert not list(outside.folder.rglob("canary"))

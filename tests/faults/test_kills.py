@@ -1,0 +1,226 @@
+"""Thirty runs killed with SIGKILL, at moments spread over all that they do: what is there is whole, and resuming ends
+in the bytes of an undisturbed run."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from confgcn import load_run
+from confgcn.training.files import read_json, read_sealed, read_tensors
+
+if TYPE_CHECKING:
+    from conftest import Outside
+
+pytestmark = pytest.mark.fault("P01")
+
+KILLS = 30
+LONGEST_DELAY = 0.04  # seconds: longer than a save, and than the trainings of all folds
+OPTIONS = {
+    "with validation nodes": ("--validation", 0.3, "--test", 0.2),
+    "cross-fitted": (),
+    "of two seeds": ("--validation", 0.3, "--seeds", 2),
+}
+
+# Every use of a file in the run directory is recorded, and the process dies before the one that is asked for.
+WATCHED = """
+import os, signal, sys
+record, uses = os.open({record!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 0
+def watch(event, arguments):
+    global uses
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir") and str(arguments[0]).startswith("run"):
+        uses += 1
+        if uses == {last}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.write(record, f"{{event}} {{arguments[0]}}\\n".encode())
+sys.addaudithook(watch)
+"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """After a share of the uses of files: exactly, or from outside some seconds later."""
+
+    kind: str
+    share: float
+    delay: float | None
+
+    def use(self, uses: list[str]) -> int:
+        """The number, counted from one, of the use of a file that the process does not live to see."""
+        return 1 + int(self.share * len(uses))
+
+
+def moments() -> list[Moment]:
+    """Each kind of run is killed once in every tenth of it, by turns exactly and from outside."""
+    drawn, kinds = random.Random(0), list(OPTIONS)  # noqa: S311
+    found = []
+    for number in range(KILLS):
+        part, kind = divmod(number, len(kinds))
+        share = (part + drawn.random()) * len(kinds) / KILLS
+        found.append(Moment(kinds[kind], share, drawn.uniform(0, LONGEST_DELAY) if number % 2 else None))
+    return found
+
+
+MOMENTS = moments()
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A run that nothing has happened to, and how it used its files."""
+
+    folder: Path
+    uses: list[str]
+
+
+def command(kind: str) -> tuple[object, ...]:
+    return ("train", "mygraph", "--epochs", 6, "--out", "run", *OPTIONS[kind])
+
+
+def watched(outside: Outside, record: Path, last: int = 0) -> str:
+    return outside.saving_always + WATCHED.format(record=str(record), last=last)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(outside_before: Outside) -> dict[str, Undisturbed]:
+    outside_before.write_graph()
+    runs = {}
+    for kind in OPTIONS:
+        record = outside_before.records / kind
+        outside_before.accepts(*command(kind), before=watched(outside_before, record))
+        folder = Path(shutil.move(outside_before.folder / "run", outside_before.folder / kind))
+        runs[kind] = Undisturbed(folder, lines(record))
+    return runs
+
+
+def lines(record: Path) -> list[str]:
+    """What was recorded, without the number of the process in the names of temporary files."""
+    return re.sub(r"\.\d+\.tmp", ".tmp", record.read_text()).splitlines() if record.is_file() else []
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_a_killed_run_is_whole_and_goes_on_to_the_same_bytes(
+    outside: Outside,
+    undisturbed: dict[str, Undisturbed],
+    wait_until: Callable[..., None],
+    differences: Callable[[Path, Path], list[str]],
+    number: int,
+) -> None:
+    moment, run = MOMENTS[number], outside.folder / "run"
+    outside.write_graph()
+    kill(outside, moment, undisturbed[moment.kind].uses, wait_until)
+    assert_whole(run)
+    outside.accepts(*command(moment.kind), *(["--resume"] if run.is_dir() else []))
+    assert differences(run, undisturbed[moment.kind].folder) == []
+
+
+def kill(outside: Outside, moment: Moment, uses: list[str], wait_until: Callable[..., None]) -> None:
+    record, use = outside.records / "uses", moment.use(uses)
+    if moment.delay is None:
+        started = outside.start(*command(moment.kind), before=watched(outside, record, last=use))
+    else:
+        started = outside.start(*command(moment.kind), before=watched(outside, record))
+        wait_until(lambda: len(lines(record)) >= use - 1)
+        time.sleep(moment.delay)
+        started.process.kill()
+    assert started.wait().code == -signal.SIGKILL
+    assert lines(record)[: use - 1] == uses[: use - 1]
+
+
+def assert_whole(run: Path) -> None:
+    """No file but a temporary one is ever there in part."""
+    for file in (*run.rglob("config.json"), *run.rglob("environment.json")):
+        read_sealed(file)
+    for file in run.rglob("*.safetensors"):
+        if file.with_suffix(".json").is_file():
+            read_tensors(file.with_suffix(""))
+    for file in run.rglob("metrics.json"):
+        assert read_json(file)["seconds"] > 0
+        if (file.parent / "model.json").is_file():
+            load_run(file.parent)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("report", "run"), ("evaluate", "run"), ("predict", "run", "--out", "run/new_nodes.csv")],
+    ids=lambda words: words[0],
+)
+def test_what_a_killed_command_has_left_goes_when_it_is_given_again(
+    outside: Outside,
+    undisturbed: dict[str, Undisturbed],
+    differences: Callable[[Path, Path], list[str]],
+    words: tuple[str, ...],
+) -> None:
+    run, record = outside.folder / "run", outside.records / "uses"
+    shutil.copytree(undisturbed["cross-fitted"].folder, run)
+    outside.accepts(*words, before=watched(outside, record))
+    peaceful = run.rename(outside.folder / "peaceful")
+    shutil.copytree(undisturbed["cross-fitted"].folder, run)
+    renaming = 1 + next(place for place, use in enumerate(lines(record)) if use.startswith("os.rename"))
+    killed = outside.start(*words, before=watched(outside, record, last=renaming)).wait()
+    assert killed.code == -signal.SIGKILL
+    assert len(list(run.glob("*.tmp"))) > 0
+    outside.accepts(*words)
+    assert differences(run, peaceful) == []
+
+
+@pytest.mark.parametrize("kind", ["cross-fitted", "of two seeds"])
+@pytest.mark.parametrize("after", ["model.safetensors", "config.json", "graph.npz"])
+def test_a_run_that_was_killed_while_it_was_erased_can_be_replaced(
+    outside: Outside,
+    undisturbed: dict[str, Undisturbed],
+    differences: Callable[[Path, Path], list[str]],
+    kind: str,
+    after: str,
+) -> None:
+    outside.write_graph()
+    run, record, words = outside.folder / "run", outside.records / "uses", (*command(kind), "--overwrite")
+    shutil.copytree(undisturbed[kind].folder, run)
+    outside.accepts(*words, before=watched(outside, record))
+    removal = next(place for place, use in enumerate(lines(record)) if use.startswith("os.remove") and after in use)
+    shutil.rmtree(run)
+    shutil.copytree(undisturbed[kind].folder, run)
+    killed = outside.start(*words, before=watched(outside, record, last=removal + 2)).wait()
+    assert killed.code == -signal.SIGKILL
+    outside.accepts(*words)
+    assert differences(run, undisturbed[kind].folder) == []
+
+
+def test_half_of_the_kills_fall_into_a_save(undisturbed: dict[str, Undisturbed]) -> None:
+    hit = [undisturbed[moment.kind].uses[moment.use(undisturbed[moment.kind].uses) - 1] for moment in MOMENTS]
+    saves = [use for use in hit if use.endswith(".tmp") or "checkpoints/" in use]
+    assert len(saves) >= KILLS / 2, hit
+    assert {"os.rename", "open", "os.remove"} <= {use.split()[0] for use in saves}
+    assert {moment.kind for moment in MOMENTS} == set(OPTIONS)
+
+
+def test_killed_again_and_again_it_gets_further_each_time(
+    outside: Outside,
+    undisturbed: dict[str, Undisturbed],
+    wait_until: Callable[..., None],
+    differences: Callable[[Path, Path], list[str]],
+) -> None:
+    kind, delays, epochs = "with validation nodes", random.Random(0), [0]  # noqa: S311
+    run = outside.write_graph().parent / "run"
+    for words in ([], ["--resume"], ["--resume"]):
+        process = outside.start(*command(kind), *words, before=watched(outside, outside.records / "uses"))
+        wait_until(lambda: newest_epoch(run) > epochs[-1])
+        time.sleep(delays.uniform(0, 0.01))
+        process.process.kill()
+        assert ("took over" in process.wait().errors) is bool(words)
+        epochs.append(newest_epoch(run))
+    assert epochs == sorted(set(epochs))
+    assert "took over" in outside.accepts(*command(kind), "--resume").errors
+    assert differences(run, undisturbed[kind].folder) == []
+
+
+def newest_epoch(run: Path) -> int:
+    return max((int(path.stem.removeprefix("epoch-")) for path in run.glob("checkpoints/epoch-*.json")), default=0)

@@ -1,0 +1,130 @@
+"""Limits of the operating system: on the size and the number of files, and on memory."""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Outside
+
+TRAIN = ("train", "mygraph", "--validation", 0.3, "--test", 0.2, "--epochs", 2, "--out", "run")
+MB = 2**20
+
+
+@pytest.fixture(scope="module")
+def finished(outside_before: Outside) -> Path:
+    """A folder with a graph, and a run that nothing has happened to."""
+    outside_before.write_graph()
+    outside_before.accepts(*TRAIN)
+    return outside_before.folder
+
+
+@pytest.mark.fault("P08")
+@pytest.mark.parametrize("highest", [900, 1_500, 2_500])
+def test_a_limit_on_the_size_of_files_is_an_error_that_resuming_mends(
+    outside: Outside, differences: Callable[[Path, Path], list[str]], finished: Path, highest: int
+) -> None:
+    outside.write_graph()
+    ended = outside.run(*TRAIN, limits={resource.RLIMIT_FSIZE: highest})
+    assert (ended.code, "File too large" in ended.errors) == (4, True), ended.errors
+    assert f"could not write {outside.folder / 'run'}/" in ended.errors
+    assert list(outside.folder.rglob("*.tmp")) == []
+    outside.accepts(*TRAIN, "--resume")
+    assert differences(outside.folder / "run", finished / "run") == []
+
+
+# All numbers of files are taken but for so many more.
+FEW_FILES = """
+import os, resource
+import confgcn.cli.streams
+highest = max(int(file) for file in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{file}}"))
+while (number := os.open("/dev/null", os.O_RDONLY)) < highest:
+    pass
+os.close(number)
+resource.setrlimit(resource.RLIMIT_NOFILE, (number + {more}, number + {more}))
+"""
+
+
+@pytest.mark.fault("P08")
+@pytest.mark.parametrize(
+    "words", [TRAIN, ("predict", "run", "--out", "rows.csv", "--overwrite")], ids=lambda words: words[0]
+)
+def test_a_limit_on_open_files_is_an_error_until_there_are_enough(
+    outside: Outside, finished: Path, words: tuple[Any, ...]
+) -> None:
+    shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
+    words = (*words, "--overwrite") if words is TRAIN else words
+    codes = []
+    for more in (0, 1, 2, 3, 16):
+        ended = outside.run(*words, before=FEW_FILES.format(more=more))
+        assert (ended.code, "oo many open files" in ended.errors) in ((0, False), (4, True)), ended.errors
+        codes.append(ended.code)
+    assert codes == sorted(codes, reverse=True)
+    assert {codes[0], codes[-1]} == {4, 0}
+
+
+# The address space that the process has taken, and so much more.
+LITTLE_MEMORY = """
+import os, pathlib, resource
+taken = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+highest = max(taken, 2**30) + {more}
+resource.setrlimit(resource.RLIMIT_AS, (highest, highest))
+"""
+
+
+@pytest.mark.fault("P09")
+@pytest.mark.parametrize("highest", [0, 1, 50 * MB, 500 * MB, 2**30 - 1])
+@pytest.mark.parametrize("words", [TRAIN, ("evaluate", "run"), ("inspect", "mygraph")], ids=lambda words: words[0])
+def test_less_memory_than_the_libraries_take_is_refused_with_both_numbers(
+    outside: Outside, words: tuple[Any, ...], highest: int
+) -> None:
+    naming = ["not enough memory", f"may take {highest:,} bytes", f"needs {2**30:,}"]
+    outside.refuses(*words, code=4, naming=naming, limits={resource.RLIMIT_AS: highest})
+
+
+@pytest.mark.fault("P09")
+def test_memory_that_can_be_foretold_to_be_too_little_is_refused_with_both_numbers(outside: Outside) -> None:
+    outside.write_graph()
+    words = (*TRAIN, "--set", "hidden_dim=5000", "--set", "num_layers=3")
+    naming = [
+        "not enough memory: the weights, their gradients and the optimiser take 1,00",
+        "are available",
+        "hidden_dim",
+    ]
+    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(more=200 * MB))
+
+
+@pytest.mark.fault("P09")
+def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outside: Outside) -> None:
+    outside.write_graph(nodes=3000)
+    codes = []
+    for more in (0, 30, 90, 2000):
+        words = (*TRAIN[:-1], f"run-{more}", "--set", "hidden_dim=2000")
+        ended = outside.run(*words, before=LITTLE_MEMORY.format(more=more * MB))
+        codes.append(ended.code)
+        if ended.code:
+            assert re.search(r"not enough memory .* available within the limit of [\d,]+ bytes", ended.errors), (
+                ended.errors
+            )
+    assert codes == [4, 4, 4, 0]
+
+
+@pytest.mark.fault("P09")
+@pytest.mark.parametrize("kilobytes", [50_000, 2**20])
+def test_a_limit_of_the_shell_is_met_without_a_crash(outside: Outside, kilobytes: int) -> None:
+    """A process that must load its libraries within the limit, which those that are forked here have behind them."""
+    words = f"ulimit -v {kilobytes}; exec {sys.executable} -m confgcn train demo --epochs 1 --out run"
+    ended = subprocess.run(["/bin/bash", "-c", words], cwd=outside.folder, capture_output=True, text=True, timeout=120)
+    assert ended.returncode in (0, 4), ended.stderr
+    assert ("error: not enough memory" in ended.stderr) is (ended.returncode == 4), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert (outside.folder / "run" / "metrics.json").is_file() is (ended.returncode == 0)

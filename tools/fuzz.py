@@ -11,19 +11,22 @@ anything else: another error, a warning, a crash, more than 10 s or 1 GB, a prog
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from fuzzing.engine import Tally, as_record, batches_of, run
 from fuzzing.reader import Reader
 from fuzzing.readers import all_readers
-from fuzzing.trial import Outcome, case_content
+from fuzzing.trial import Outcome, case_of
 
 CASES = 20_000
+KINDS = ("crash", "exception", "hang", "memory", "canary")  # that are always counted
 SECONDS_BETWEEN = 2.0
 
 
@@ -53,10 +56,10 @@ class Watch:
         return sum(len(tally.faults) for tally in self.tallies.values())
 
     def _keep(self, reader: Reader, outcome: Outcome) -> None:
-        name, content, _ = case_content(reader, self.seed, outcome.case)
+        case = case_of(reader, self.seed, outcome.case)
         folder = self.keep / f"{reader.name.replace('/', '-')}-{self.seed}-{outcome.case}"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / Path(name).name).write_bytes(content)
+        (folder / Path(case.name).name).write_bytes(case.content)
         command = f"python tools/fuzz.py --seed {self.seed} --reader {reader.name} --case {outcome.case}"
         (folder / "fault.txt").write_text(f"{command}\n{outcome.fault}: {outcome.detail}\n", errors="replace")
         print(
@@ -111,12 +114,20 @@ def _until(batches: Any, minutes: float | None) -> Any:
 
 
 def _record(watch: Watch) -> dict[str, Any]:
+    """What docs/faults.md says of it; a fault of each kind is counted, of most there should be none."""
+    readers = {name: as_record(tally) for name, tally in sorted(watch.tallies.items())}
+    kinds = Counter(outcome.fault for tally in watch.tallies.values() for outcome in tally.faults)
     return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "seed": watch.seed,
         "cases": watch.cases,
+        "canaries": sum(row["canaries"] for row in readers.values()),
         "faults": watch.faults,
+        "faults_by_kind": {kind: kinds[kind] for kind in (*KINDS, *sorted(kinds.keys() - set(KINDS)))},
+        "slowest_seconds": max((row["slowest_seconds"] for row in readers.values()), default=0.0),
+        "peak_mb": max((row["peak_mb"] for row in readers.values()), default=0.0),
         "seconds": round(time.monotonic() - watch.began, 1),
-        "readers": {name: as_record(tally) for name, tally in sorted(watch.tallies.items())},
+        "readers": readers,
     }
 
 

@@ -73,7 +73,7 @@ def _record(number: int, seed: int, plan: Plan, outcome: Outcome, seconds: float
         "seed": seed,
         "commands": [" ".join(command) for command in plan.commands],
         "seconds_between_saves": plan.seconds_between_saves,
-        "kills": dict(sorted(outcome.signals.items())),
+        "kills": {name: count for name, count in sorted(outcome.signals.items()) if count},
         "resumes": outcome.resumes,
         "equal": outcome.equal,
         "differences": outcome.differences,
@@ -91,7 +91,7 @@ def _keep(record: dict[str, Any], out: Path | None) -> None:
 def _show(records: list[dict[str, Any]], *, seconds_left: float) -> None:
     last = records[-1]
     state = "equal" if last["equal"] else f"DIFFERENT: {[*last['faults'], *last['differences']]}"[:MOST_SHOWN]
-    kills = ", ".join(f"{count} {name}" for name, count in last["kills"].items() if count) or "no signal in time"
+    kills = ", ".join(f"{count} {name}" for name, count in last["kills"].items()) or "no signal in time"
     print(
         f"round {last['round']}: {last['commands'][0]}: {kills}: {state} "
         f"({last['seconds']:.0f} s; {_total(records)} signals so far, {max(seconds_left, 0) / 60:.1f} minutes left)",

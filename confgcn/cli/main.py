@@ -80,7 +80,7 @@ def main() -> NoReturn:
         signal.signal(number, _leave)
     try:
         _check_surroundings()
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(standalone_mode=False) or 0)
     except _Misuse as error:
         _complain_of_misuse(error)
         sys.exit(UsageError.exit_code)

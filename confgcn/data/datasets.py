@@ -9,6 +9,7 @@ from pathlib import Path
 from confgcn.data import planetoid
 from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.demo import load_demo
+from confgcn.data.input_files import naming
 from confgcn.data.sources import Source, find, find_or_download, verify_files
 from confgcn.data.splits import random_split
 from confgcn.exceptions import DataError
@@ -93,5 +94,6 @@ def load_graph(name: str, *, data_dir: Path | str | None = None, split_seed: int
     folder = Path()
     if dataset.source is not None:
         folder = find_or_download(dataset.source, None if data_dir is None else Path(data_dir))
-    graph = dataset.read(folder)
+    with naming(folder):
+        graph = dataset.read(folder)
     return dataset.draw_split(graph, split_seed) if dataset.draw_split else graph

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import stat
 import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import numpy as np
@@ -46,10 +47,19 @@ def npz_keys(path: Path) -> list[str]:
     """The names of the arrays in an archive."""
     with _opened(path) as archive:
         entries = archive.namelist()
+        _check_inside(path, archive.infolist())
     twice = next((entry for entry, times in Counter(entries).items() if times > 1), None)
     if twice is not None:
         raise CorruptFileError(f"{path}: holds two entries called {checks.shown(twice)}; which one is meant?")
     return [entry.removesuffix(".npy") for entry in entries]
+
+
+def _check_inside(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+    """Nothing is unpacked onto the disk; but an archive whose entries lead elsewhere was made by no program of ours."""
+    for entry in entries:
+        name, kind = PurePosixPath(entry.filename.replace("\\", "/")), stat.S_IFMT(entry.external_attr >> 16)
+        if name.is_absolute() or ".." in name.parts or kind not in (0, stat.S_IFREG):
+            raise UnsafeFileError(f"{path}: refused the entry {checks.shown(entry.filename)}, which leads out of it")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.graph_files import read_graph
+from confgcn.data.input_files import naming
 from confgcn.data.raw import RawGraph, numbered_features, raw_from_graph
 from confgcn.data.splits import hold_out
 from confgcn.data.statistics import GraphStatistics, describe
@@ -135,7 +136,10 @@ class GraphFiles:
         return files._read(like=names, known=graph.node_names)
 
     def load(self, split_seed: int) -> Graph:
-        return split_by_shares(self._read().build(self.structural), self.shares, split_seed)
+        raw = self._read()
+        with naming(self.nodes or self.main):
+            graph = raw.build(self.structural)
+        return split_by_shares(graph, self.shares, split_seed)
 
     def _read(self, *, like: Sequence[str] | None = None, known: Sequence[str] = ()) -> RawGraph:
         files = {"edges": self.edges, "nodes": self.nodes, "features": self.features}
@@ -214,7 +218,8 @@ def load_to_look_at(source: GraphSource, split_seed: int) -> tuple[Graph, GraphS
         graph = source.load(split_seed)
         return graph, describe(graph)
     hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
-    graph = replace(raw, remarks=(*raw.remarks, hint)).build(("degree",))
+    with naming(next(iter(files_of(source)), Path(raw.name))):
+        graph = replace(raw, remarks=(*raw.remarks, hint)).build(("degree",))
     return graph, replace(describe(graph), features=0, stored_features=0)
 
 

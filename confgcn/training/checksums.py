@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError
-from confgcn.training.files import digest, write_atomic
+from confgcn.training.files import digest, refuse_pickle, write_atomic
 
 SUMS = "SHA256SUMS"
 _SEAL = "# sha256 of the lines above: "  # the command takes it for a comment
@@ -34,7 +34,9 @@ def damaged_files(folder: Path) -> dict[str, str]:
 
 def verify(folder: Path) -> None:
     """Refuse a finished run of which a file was altered, by its name."""
-    for fault in damaged_files(folder).values():
+    for name, fault in damaged_files(folder).items():
+        if (folder / name).is_file():
+            refuse_pickle(folder / name, (folder / name).read_bytes())
         raise CorruptFileError(f"{fault}; the command that made the run makes it again with --resume")
 
 

@@ -18,12 +18,13 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from confgcn.exceptions import CorruptFileError, ResourceError, brief
+from confgcn.exceptions import CorruptFileError, ResourceError, UnsafeFileError, brief
 
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
 SEAL = "sha256"
 OTHER_VERSION = "use the version that wrote it (environment.json names it), or train again"
 COPIES_IN_SAVING = 3  # the bytes of each tensor, safetensors' own, and the content it hands back
+_PICKLE, _ZIP = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n\w+\n"), b"PK\x03\x04"  # of protocols 2 to 5, and of 0
 _TEMPORARY = re.compile(r"(.+?)(\.\d+)?\.tmp")
 
 
@@ -78,9 +79,11 @@ def to_json(payload: Any) -> bytes:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file."""
+    written = path.read_bytes()
     try:
-        content = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        content = json.loads(written, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
+        refuse_pickle(path, written)
         raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None
     if not isinstance(content, dict):
         raise CorruptFileError(f"{path}: corrupt, expected a JSON object")
@@ -123,11 +126,20 @@ def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CorruptFileError(f"{path}: missing, though {stem.name}.json is there")
     content = path.read_bytes()
     if digest(content) != record.pop("tensors_sha256", None):
+        refuse_pickle(path, content)
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     try:
         return load_tensors(content), record
     except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        refuse_pickle(path, content)
         raise CorruptFileError(f"{path}: corrupt ({brief(error)})") from None
+
+
+def refuse_pickle(path: Path, content: bytes) -> None:
+    """Of a file that is not what it should be: one that only executing code could read was put there by somebody."""
+    is_pickle = _PICKLE.match(content) is not None and content[8:9] != b"{"  # which safetensors have there
+    if is_pickle or (content.startswith(_ZIP) and b"data.pkl" in content):  # as torch.save writes it
+        raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")
 
 
 def _remove_left_overs(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import tracemalloc
 import zipfile
@@ -124,6 +125,20 @@ def test_every_truncation_is_a_corrupt_file(tmp_path: Path) -> None:
         path.write_bytes(raw[:length])
         with pytest.raises(CorruptFileError, match=r"arrays\.npz"):
             read_npz(path)
+
+
+@pytest.mark.parametrize("error", [MemoryError("5 bytes"), OSError(errno.EMFILE, "Too many open files")])
+def test_what_the_machine_lacks_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    np.savez(tmp_path / "a.npz", x=np.arange(3))
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(npz, "_read_entry", fail)
+    with pytest.raises(type(error), match=str(error.args[-1])):
+        read_npz(tmp_path / "a.npz")
 
 
 def test_a_damaged_byte_of_stored_data_is_a_corrupt_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ What to run, where, within which limits and after which preparation comes as the
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -15,6 +16,7 @@ from confgcn.__main__ import run
 
 given: dict[str, Any] = globals()["given"]
 
+gc.freeze()  # to look through what was imported would copy it, which takes longer than most commands
 os.chdir(given["folder"])
 os.environ.update(given["environment"])
 warnings.resetwarnings()

@@ -56,6 +56,7 @@ processes.set_forkserver_preload(
     [
         *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.experiments.runs", "confgcn.experiments.saved_run"),
         *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes"),  # the last: for a first step backwards
+        "pytest",  # what a process imports again that is forked for it
     ]
 )
 

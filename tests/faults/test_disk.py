@@ -236,7 +236,7 @@ IN_THE_WAY: dict[str, Callable[[Path], Any]] = {
 CONVERT, REPORT = ("convert", "mygraph", "--overwrite", "--out", "there.npz"), ("report", "run", "--out", "there.html")
 
 
-@pytest.mark.fault("P08")
+@pytest.mark.fault("P29")
 @pytest.mark.parametrize(
     ("words", "kind"),
     [(REPORT, "a link"), *((CONVERT, kind) for kind in IN_THE_WAY)],

@@ -64,7 +64,7 @@ def trained(tables_before: Tables) -> dict[str, Path]:
 @pytest.mark.fault("X10")
 def test_every_kind_of_number_gives_the_same_predictions(tables: Tables) -> None:
     expected = result_with(tables, archive(features=X.astype(np.float32), ids=IDS))
-    for kind in ("f2", "f8", "g", "i1", "u1", "u8", "?", ">f2", ">f4", ">f8", ">i4"):
+    for kind in ("f2", "f8", "i1", "?", ">f4"):
         assert result_with(tables, archive(features=X.astype(kind), ids=IDS)) == expected, kind
     assert result_with(tables, archive(features=np.asfortranarray(X), ids=IDS)) == expected
 
@@ -73,26 +73,25 @@ def test_every_kind_of_number_gives_the_same_predictions(tables: Tables) -> None
 def test_every_kind_of_number_and_index_of_a_sparse_matrix_gives_the_same_predictions(tables: Tables) -> None:
     expected = result_with(tables, archive(features=X.astype(np.float32), ids=IDS))
     stored = sp.csr_matrix(X)
-    for kind in ("f2", "f4", "f8", "i1", "?", ">f4", ">i8"):
+    for kind in ("f2", "i1", "?", ">f8"):
         assert result_with(tables, sparse_archive(X, data=stored.data.astype(kind))) == expected, kind
-    for kind in ("u1", "u8", ">i4"):
+    for kind in ("u1", ">i8"):
         altered = {part: getattr(stored, part).astype(kind) for part in ("indices", "indptr")}
         assert result_with(tables, sparse_archive(X, **altered)) == expected, kind
 
 
 @pytest.mark.fault("X10", "X14")
-@pytest.mark.parametrize("kind", ["f2", "f8", "i1", "?", ">f4"])
-def test_every_kind_of_number_does_for_new_nodes(tables: Tables, kind: str) -> None:
-    result_with(tables, archive(features=X, ids=IDS))
+def test_every_kind_of_number_does_for_new_nodes(tables: Tables, trained: dict[str, Path]) -> None:
+    shutil.copytree(trained["matrix"], tables.folder / "run")
     tables.write("new_edges.csv", "source,target\nz,a\n")
     tables.write("new_nodes.csv", "id\nz\n")
-    rows = set()
-    for given in (kind, "f4"):
-        tables.write("new.npz", archive(features=X[:1].astype(given), ids=np.array(["z"])))
+    written = set()
+    for kind in ("f4", ">f2"):
+        tables.write("new.npz", archive(features=X[:1].astype(kind), ids=np.array(["z"])))
         words = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv", "--features", "new.npz", "--overwrite")
         tables.accepts("predict", "run", *words)
-        rows.add((tables.folder / "run" / "new_nodes.csv").read_bytes())
-    assert len(rows) == 1
+        written.add((tables.folder / "run" / "new_nodes.csv").read_bytes())
+    assert len(written) == 1
 
 
 @pytest.mark.fault("X12")
@@ -114,18 +113,14 @@ def test_a_million_columns_stay_sparse(outside: Outside) -> None:
 
 
 @pytest.mark.fault("X13")
-@pytest.mark.parametrize("kind", ["f4", "f8", "i1", "u1"])
-def test_entries_of_one_place_are_added_and_their_order_is_of_no_matter(tables: Tables, kind: str) -> None:
+def test_entries_of_one_place_are_added_and_their_order_is_of_no_matter(tables: Tables) -> None:
     whole = np.zeros((8, 12), dtype=np.float32)
     whole[0, 3], whole[0, 1], whole[7, 0] = 200, 7, 1
     expected = result_with(tables, archive(features=whole, ids=IDS))
-    parts = {
-        "data": np.array([100, 7, 100, 1]),
-        "indices": np.array([3, 1, 3, 0]),
-        "indptr": np.array([0, *[3] * 7, 4]),
-    }
-    parts["data"] = parts["data"].astype(kind)
-    assert result_with(tables, sparse_archive(whole, **parts)) == expected
+    places = {"indices": np.array([3, 1, 3, 0]), "indptr": np.array([0, *[3] * 7, 4])}
+    for kind in ("f4", "i1"):  # a number of eight bits cannot hold the sum
+        data = np.array([100, 7, 100, 1], dtype=kind)
+        assert result_with(tables, sparse_archive(whole, data=data, **places)) == expected, kind
 
 
 @pytest.mark.fault("X13", "X02")

@@ -53,27 +53,26 @@ def zipped(content: bytes) -> bytes:
 
 @pytest.mark.fault("G01")
 @pytest.mark.parametrize(
-    ("words", "missing"),
+    "words",
     [
-        (("--edges", "no/links.csv", "--nodes", "nodes.csv"), "no/links.csv"),
-        (("--edges", "edges.csv", "--nodes", "people.csv"), "people.csv"),
-        (("--edges", "edges.csv", "--nodes", "nodes.csv", "--features", "more.npy"), "more.npy"),
-        (("no/such/folder",), "no/such/folder"),
-        (("graph.npz",), "graph.npz"),
-        (("graph.graphml",), "graph.graphml"),
-        (("--edges", "nodes.csv/edges.csv", "--nodes", "nodes.csv"), "nodes.csv/edges.csv"),
-        (("--edges", "dangling.csv", "--nodes", "nodes.csv"), "dangling.csv"),
-        (("--edges", "circle.csv", "--nodes", "nodes.csv"), "circle.csv"),
+        ("train", "--out", "run", "--nodes", "nodes.csv", "--edges", "no/links.csv"),
+        ("train", "--out", "run", "--edges", "edges.csv", "--nodes", "people.csv"),
+        ("train", "--out", "run", "--edges", "edges.csv", "--nodes", "nodes.csv", "--features", "more.npy"),
+        ("train", "--out", "run", "no/such/folder"),
+        ("train", "--out", "run", "graph.npz"),
+        ("train", "--out", "run", "graph.graphml"),
+        ("inspect", "--nodes", "nodes.csv", "--edges", "nodes.csv/edges.csv"),
+        ("inspect", "--nodes", "nodes.csv", "--edges", "dangling.csv"),
+        ("inspect", "--nodes", "nodes.csv", "--edges", "circle.csv"),
+        ("convert", "--out", "copy.npz", "--edges", "circle.csv"),
+        ("convert", "--out", "copy.npz", "no/such/folder"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=lambda words: f"{words[0]} {words[-1]}",
 )
-@pytest.mark.parametrize("command", [("inspect",), ("train", "--out", "run"), ("convert", "--out", "copy.npz")])
-def test_a_missing_file_is_named_by_its_whole_path(
-    tables: Tables, command: tuple[str, ...], words: tuple[str, ...], missing: str
-) -> None:
+def test_a_missing_file_is_named_by_its_whole_path(tables: Tables, words: tuple[str, ...]) -> None:
     (tables.folder / "dangling.csv").symlink_to("gone.csv")
     (tables.folder / "circle.csv").symlink_to("circle.csv")
-    tables.refuses(*command, *words, code=4, naming=[str(tables.folder / missing)])
+    tables.refuses(*words, code=4, naming=[str(tables.folder / words[-1])])
 
 
 @pytest.mark.fault("G03")
@@ -95,12 +94,16 @@ def test_a_file_that_may_not_be_read_is_named(tables: Tables, name: str) -> None
 
 
 @pytest.mark.fault("G12")
-@pytest.mark.parametrize("packer", PACKERS)
-@pytest.mark.parametrize("name", ["edges.csv.{packer}", "edges.csv", "edges.csv.zip", "EDGES.CSV.{other}"])
+@pytest.mark.parametrize(
+    ("packer", "name"),
+    [
+        *(("gz", "edges.csv.gz"), ("gz", "edges.csv"), ("bz2", "edges.csv.bz2"), ("bz2", "EDGES.CSV.GZ")),
+        *(("xz", "edges.csv.xz"), ("xz", "edges.csv.zip")),
+    ],
+)
 def test_packed_files_are_told_by_their_first_bytes(
     tables: Tables, plain: tuple[bytes, str], packer: str, name: str
 ) -> None:
-    name = name.format(packer=packer, other="XZ" if packer == "gz" else "GZ")
     (tables.folder / "edges.csv").unlink()
     tables.write(name, PACKERS[packer](tables.edges.encode()))
     tables.accepts("train", "--edges", name, *tables.words[2:], "--epochs", 3, "--out", "run")
@@ -130,7 +133,7 @@ def test_what_is_packed_in_another_way_is_never_taken_for_text(
 
 @pytest.mark.fault("G13")
 @pytest.mark.parametrize("packer", PACKERS)
-@pytest.mark.parametrize("share", [0.08, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("share", [0.08, 0.5, 1.0])
 def test_a_truncated_file_gives_no_part_of_a_graph(tables: Tables, packer: str, share: float) -> None:
     packed = PACKERS[packer](tables.edges.encode() * 500)
     name = f"edges.csv.{packer}"
@@ -190,23 +193,30 @@ READ_AS = {
     "npz": ("odd.npz",),
     "graphml": ("odd.graphml",),
 }
-KINDS: list[tuple[str, Callable[[Path], object]]] = [
-    ("a folder", Path.mkdir),
-    ("a pipe", os.mkfifo),
-    ("a socket", make_socket),
-    ("a device", lambda path: path.symlink_to("/dev/zero")),
-]
+KINDS: dict[str, Callable[[Path], object]] = {
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a socket": make_socket,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
 
 
 @pytest.mark.fault("G01")
-@pytest.mark.parametrize(("kind", "make"), KINDS, ids=[kind for kind, _ in KINDS])
-@pytest.mark.parametrize("place", READ_AS)
-def test_what_is_no_file_is_never_waited_for(
-    tables: Tables, place: str, kind: str, make: Callable[[Path], object]
-) -> None:
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        *(
+            (place, kind)
+            for place in ("edges", "nodes", "features", "npz", "graphml")
+            for kind in ("a folder", "a pipe")
+        ),
+        *(("edges", "a socket"), ("features", "a device")),
+    ],
+)
+def test_what_is_no_file_is_never_waited_for(tables: Tables, place: str, kind: str) -> None:
     words = READ_AS[place]
     name = next(word for word in words if word.startswith("odd"))
-    make(tables.folder / name)
+    KINDS[kind](tables.folder / name)
     if kind == "a folder" and place not in ("nodes", "features"):  # which may hold a graph, or should be named without
         naming = ["odd", "name the file in it"] if place == "edges" else [name, "found nothing; expected edges.csv"]
         tables.refuses("inspect", *words, code=2 if place == "edges" else 3, naming=naming)

@@ -21,6 +21,7 @@ from confgcn.data.delimited import quoted
 from confgcn.experiments.graph_source import GraphFiles
 from confgcn.experiments.outputs import prediction_table, suspicious_edge_table, suspicious_label_table, table_bytes
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
+from confgcn.training.threads import computing_with
 
 IDS = ["n1", "n01", "n10", "2", "a,b", 'say "so"', "two\nlines", "é", "e\u0301", "#1", " x ", "β;γ", "a\tb", "=1+1"]
 COLOURS = ["red", "blue", "", 'off "white"']
@@ -132,7 +133,8 @@ def what_comes_of(path: Path) -> list[bytes]:
     """The tables of a run, its weights and its history."""
     request = RunRequest(path, overrides={"epochs": 2})
     graph = GraphFiles(path).load(0)
-    run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
+    with computing_with(1):
+        run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
     tables = [
         prediction_table(run.prepared, run.prediction, run.assessment),
         suspicious_label_table(run.prepared, run.assessment),

@@ -20,6 +20,7 @@ from confgcn.experiments.presets import preset_names
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config, train
 from confgcn.graph import Graph
 from confgcn.methods import METHODS
+from confgcn.training.threads import computing_with
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
 QUICK: dict[str, dict[str, Any]] = {
@@ -38,7 +39,7 @@ GRAPH = replace(WHOLE, train=LABELLED, validation=VALIDATED, test=TESTED)
 CROSS_FITTED = replace(GRAPH, validation=torch.empty(0, dtype=torch.long))
 UNSEEN = range(24, 80)
 
-few = settings(max_examples=3, deadline=None, derandomize=True)
+few = settings(max_examples=2, deadline=None, derandomize=True)
 any_label = st.integers(-1, GRAPH.num_classes - 1)
 
 
@@ -55,7 +56,8 @@ def fitted(graph: Graph, variant: tuple[str, str]) -> FinishedRun:
     method, preset = variant
     overrides = {"epochs": EPOCHS, **QUICK.get(method, {})}
     request = RunRequest(graph, method=method, preset=preset, overrides=overrides)
-    return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
+    with computing_with(1):
+        return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
 def what_is_found(run: FinishedRun) -> dict[str, bytes]:

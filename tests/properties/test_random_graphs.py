@@ -21,6 +21,7 @@ from confgcn.experiments.presets import preset_names
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.graph import Graph
 from confgcn.methods import METHODS
+from confgcn.training.threads import computing_with
 
 PARTS = ("train", "validation", "test")
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
@@ -32,7 +33,7 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
-SPOKEN_OF = ("adjacency", "class", "edge_index", "edges", "features", "label", "nodes", "test", "validation")
+SPOKEN_OF = ("adjacency", "class", "diverged", "edge_index", "edges", "features", "label", "nodes", "test", "validation")
 
 ordinary = st.floats(-8, 8, width=32)
 extreme = st.sampled_from([0.0, -0.0, 1.0, SMALLEST, 1e-30, 1e19, 1e30, LARGEST, -LARGEST])
@@ -152,7 +153,8 @@ def fitted(raw: RawGraph, variant: tuple[str, str]) -> FinishedRun:
     method, preset = variant
     graph = raw.build()
     request = RunRequest(graph, method=method, preset=preset, overrides={"epochs": 2, **QUICK.get(method, {})})
-    return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
+    with computing_with(1):
+        return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
 def files(run: FinishedRun) -> list[str]:

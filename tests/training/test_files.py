@@ -8,12 +8,13 @@ import os
 import pickle
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 
-from confgcn.exceptions import CorruptFileError, ResourceError
+from confgcn.exceptions import CorruptFileError, ResourceError, UnsafeFileError
 from confgcn.training import files
 
 
@@ -70,7 +71,7 @@ class Canary:
 def test_a_pickle_in_place_of_a_file_is_never_executed(stem: Path, suffix: str) -> None:
     canary = stem.parent / "canary"
     stem.with_suffix(suffix).write_bytes(pickle.dumps(Canary(canary)))
-    with pytest.raises(CorruptFileError):
+    with pytest.raises(UnsafeFileError):
         files.read_tensors(stem)
     assert not canary.exists()
 
@@ -87,6 +88,25 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, mo
         files.write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_of_files_that_belong_together_all_are_replaced_or_none(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    files.write_together({one: b"old", other: b"old"})
+    with pytest.raises(ResourceError, match=r"nowhere.*No such file or directory"):
+        files.write_together({one: b"new", tmp_path / "nowhere" / "other": b"new"})
+    assert (one.read_bytes(), other.read_bytes()) == (b"old", b"old")
+    files.write_together({one: b"new", other: b"new"})
+    assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["one", "other"]
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("a.json.12.tmp", "a.json"), ("a.json.tmp", "a.json"), ("a.json", "a.json"), ("a.x.tmp", "a.x"), (".tmp", ".tmp")],
+)
+def test_what_was_left_over_is_known_by_its_name(name: str, whole: str) -> None:
+    assert files.became(name) == whole
 
 
 def test_numbers_that_are_not_finite_are_never_written() -> None:
@@ -110,3 +130,20 @@ def test_what_a_killed_process_has_left_of_a_file_goes_when_the_file_is_written_
         (tmp_path / name).touch()
     files.write_atomic(tmp_path / "table.csv", b"whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.csv", *left[1:], *others])
+
+
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        (pickle.dumps([1], 0), False),  # plain values of protocol 0 name nothing
+        (b"cposix\nsystem\n(S'x'\ntR.", True),
+        *((pickle.dumps([1], protocol), True) for protocol in (2, 3, 4, 5)),
+        (b"PK\x03\x04....archive/data.pkl....", True),
+        (b"PK\x03\x04....features.npy....", False),
+        (b"\x80\x02\x00\x00\x00\x00\x00\x00{", False),  # safetensors with a header of 640 bytes
+        (b"", False),
+    ],
+)
+def test_a_pickle_is_told_from_a_file_that_is_damaged(tmp_path: Path, content: bytes, is_one: bool) -> None:
+    with pytest.raises(UnsafeFileError, match="x: is a pickle") if is_one else nullcontext():
+        files.refuse_pickle(tmp_path / "x", content)

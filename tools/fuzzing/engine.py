@@ -27,9 +27,10 @@ ADDRESS_BYTES = 4 * 2**30  # over what a process has; the watch on memory is str
 
 @dataclass
 class Tally:
-    """What came of the cases of one reader; ``peak_bytes`` of memory over what a process began with."""
+    """What came of the cases of one reader."""
 
     cases: int = 0
+    canaries: int = 0
     read: int = 0
     refused: int = 0
     slowest: float = 0.0
@@ -39,6 +40,7 @@ class Tally:
     def add(self, outcome: Outcome) -> None:
         """One case more."""
         self.cases += 1
+        self.canaries += outcome.is_canary
         self.read += outcome.read and not outcome.fault
         self.refused += not outcome.read and not outcome.fault
         self.slowest = max(self.slowest, outcome.seconds)
@@ -200,6 +202,7 @@ def as_record(tally: Tally) -> dict[str, Any]:
     """A row of the table."""
     return {
         "cases": tally.cases,
+        "canaries": tally.canaries,
         "refused": tally.refused,
         "read": tally.read,
         "faults": len(tally.faults),

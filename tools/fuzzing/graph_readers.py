@@ -9,7 +9,7 @@ import torch
 
 from confgcn.data.findings import findings
 from confgcn.data.tables import TableOptions
-from confgcn.experiments.graph_source import GraphFiles, load_to_look_at
+from confgcn.experiments.graph_source import GraphFiles, NamedGraph, load_to_look_at
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
 from fuzzing import seeds
@@ -28,11 +28,19 @@ def graph_readers(graph: Path) -> Iterator[Reader]:
     for name, content in seeds.feature_files().items():
         beside = seeds.numbered_tables() if name.endswith(".npy") else tables
         yield Reader(f"features/{name}", _look_with_features, {name: content}, beside, 1.5)
-    for name, content in seeds.whole_graphs(graph).items():
+    wholes, planetoid = seeds.whole_graphs(graph), seeds.planetoid_files("small")
+    for name, content in wholes.items():
         yield Reader(f"graph/{name}", _look_at_file, {name: content}, {}, 1.5)
-    planetoid = seeds.planetoid_files()
     for name, content in planetoid.items():
         yield Reader(f"planetoid/{name.removeprefix('ind.small.')}", _look, {name: content}, planetoid)
+    named = seeds.planetoid_files("cora")
+    for part in ("allx", "ally", "graph", "test.index"):
+        name = f"ind.cora.{part}"
+        yield Reader(
+            f"named/{name}", lambda folder: NamedGraph("cora", folder).load(0), {name: named[name]}, named, 0.5
+        )
+    archive = {"cora_ml.npz": wholes["citation.npz"]}
+    yield Reader("named/cora_ml.npz", lambda folder: NamedGraph("cora_ml", folder).load(0), archive, {}, 0.5)
 
 
 def _look(folder: Path) -> object:

@@ -35,6 +35,11 @@ def mutated(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     return damaged(content, random, others)
 
 
+def packed_like(sound: bytes, content: bytes) -> bytes:
+    """Compressed where the sound file is."""
+    return next((pack(content) for magic, (_, pack) in COMPRESSED.items() if sound.startswith(magic)), content)
+
+
 def _is_safetensors(content: bytes) -> bool:
     return content[8:10] == b'{"' and int.from_bytes(content[:8], "little") < len(content)
 

@@ -86,7 +86,7 @@ def whole_graphs(folder: Path) -> Files:
     }
 
 
-def planetoid_files() -> Files:
+def planetoid_files(name: str) -> Files:
     """The eight files of a small data set: nodes 0 to 19 and the test nodes 20 to 23."""
     features = sp.csr_matrix(np.eye(NUM_NODES, 6, dtype=np.float32))
     labels = np.eye(3, dtype=np.int32)[np.arange(NUM_NODES) % 3]
@@ -96,8 +96,8 @@ def planetoid_files() -> Files:
     rows = {"x": slice(0, 6), "tx": slice(20, 24), "allx": slice(0, 20)}
     parts: dict[str, Any] = {key: features[part] for key, part in rows.items()}
     parts |= {key[:-1] + "y": labels[part] for key, part in rows.items()}
-    pickled = {f"ind.small.{key}": _pickled(part) for key, part in {**parts, "graph": neighbours}.items()}
-    return {**pickled, "ind.small.test.index": b"".join(b"%d\n" % node for node in (21, 20, 23, 22))}
+    pickled = {f"ind.{name}.{key}": _pickled(part) for key, part in {**parts, "graph": neighbours}.items()}
+    return {**pickled, f"ind.{name}.test.index": b"".join(b"%d\n" % node for node in (21, 20, 23, 22))}
 
 
 def settings_files() -> dict[str, Files]:

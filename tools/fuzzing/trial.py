@@ -13,12 +13,12 @@ from random import Random
 from typing import Any
 
 from confgcn.exceptions import ConfGCNError
-from fuzzing.canaries import CANARY
+from fuzzing.canaries import CANARY, canaries
 from fuzzing.detectors import TooLongError, alarmed, message_fault, watched
-from fuzzing.mutations import mutated
+from fuzzing.mutations import mutated, packed_like
 from fuzzing.reader import Reader
 
-MOST_BYTES = 2**30  # of memory, over what the process held before
+MOST_BYTES = 2**30  # of memory of a process, its libraries included
 SEALED_SHARE = 0.8  # of the cases of a reader with checksums
 
 Stamp = tuple[int, int]
@@ -29,6 +29,7 @@ class Outcome:
     """What came of a case; ``fault`` is empty where it was read or refused as it should be."""
 
     case: int
+    is_canary: bool = False
     read: bool = False
     fault: str = ""
     detail: str = ""
@@ -40,14 +41,28 @@ class Outcome:
         return asdict(self)
 
 
-def case_content(reader: Reader, seed: int, case: int) -> tuple[str, bytes, bool]:
-    """The file of a case, by name: always the same bytes; and whether checksums are made to fit them."""
-    random = Random(f"{seed} {reader.name} {case}")  # noqa: S311
-    names = list(reader.seeds)
-    name = names[case % len(names)]
+@dataclass(frozen=True)
+class Case:
+    """The file that a reader is given; ``is_sealed`` where checksums are made to fit it."""
+
+    name: str
+    content: bytes
+    is_sealed: bool
+    is_canary: bool
+
+
+def case_of(reader: Reader, seed: int, number: int) -> Case:
+    """Always the same for the same numbers. Every second one is a canary, until each was in each slot."""
+    random = Random(f"{seed} {reader.name} {number}")  # noqa: S311
+    is_sealed = reader.seal is not None and random.random() < SEALED_SHARE
+    names, birds = list(reader.seeds), list(canaries().values())
+    turn, is_odd = divmod(number, 2)
+    if not is_odd and turn < len(names) * len(birds):
+        name = names[turn // len(birds)]
+        return Case(name, packed_like(reader.seeds[name], birds[turn % len(birds)]), is_sealed, is_canary=True)
+    name = names[number % len(names)]
     others = [content for other, content in reader.seeds.items() if other != name] or [*reader.beside.values()][:3]
-    sealed = reader.seal is not None and random.random() < SEALED_SHARE
-    return name, mutated(reader.seeds[name], random, others), sealed
+    return Case(name, mutated(reader.seeds[name], random, others), is_sealed, is_canary=False)
 
 
 class Trial:
@@ -60,29 +75,33 @@ class Trial:
         for name, content in self._sound.items():
             self._write(folder / name, content)
         self._pristine = self._stamps()
-        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def run(self, case: int) -> Outcome:
+    def run(self, number: int) -> Outcome:
         """Damage, read, and look at what came of it."""
-        name, content, sealed = case_content(self.reader, self.seed, case)
-        slot = self.folder / name
-        self._write(slot, content)
-        if sealed and self.reader.seal:
+        case = case_of(self.reader, self.seed, number)
+        slot = self.folder / case.name
+        self._write(slot, case.content)
+        if case.is_sealed and self.reader.seal:
             self.reader.seal(slot)
         placed = self._stamps()
         began = time.process_time()
-        fault, detail, read = self._read(name)
+        fault, detail, read = self._read(case.name)
         seconds = time.process_time() - began
-        peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - self._before) * 1024
-        changed = [path for path in self._changed(placed) if path not in self.reader.may_write]
-        if not fault and peak > MOST_BYTES:
-            fault, detail = "memory", f"{peak:,} bytes"
-        if changed:
-            fault, detail = "file written", ", ".join(changed)
-        if (self.here / CANARY).exists():
-            fault, detail = "canary", "code in the file was executed"
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        fault, detail = self._left_behind(placed) or self._taken(peak, fault) or (fault, detail)
         self._restore()
-        return Outcome(case, read, fault, detail, seconds, peak)
+        return Outcome(number, case.is_canary, read, fault, detail, seconds, peak)
+
+    def _left_behind(self, placed: dict[str, Stamp]) -> tuple[str, str] | None:
+        """The worst first: code was executed, or files were written."""
+        if (self.here / CANARY).exists():
+            return "canary", "code in the file was executed"
+        changed = [path for path in self._changed(placed) if path not in self.reader.may_write]
+        changed += [str(path) for path in self.here.iterdir()]
+        return ("file written", ", ".join(changed)) if changed else None
+
+    def _taken(self, peak: int, fault: str) -> tuple[str, str] | None:
+        return ("memory", f"{peak:,} bytes") if not fault and peak > MOST_BYTES else None
 
     def _read(self, name: str) -> tuple[str, str, bool]:
         """A fault with its detail, and whether a value came back."""
@@ -124,9 +143,7 @@ class Trial:
         return [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
     def _stamps(self) -> dict[str, Stamp]:
-        return {
-            str(path.relative_to(self.folder)): _stamp(path) for path in self.folder.rglob("*") if not path.is_dir()
-        }
+        return {str(path.relative_to(self.folder)): _stamp(path) for path in self.folder.rglob("*")}
 
     def _write(self, path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,5 +151,5 @@ class Trial:
 
 
 def _stamp(path: Path) -> Stamp:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    found = path.lstat()
+    return (0, 0) if path.is_dir() else (found.st_size, found.st_mtime_ns)

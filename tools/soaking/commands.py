@@ -16,7 +16,8 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
         *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.experiments.runs", "confgcn.experiments.saved_run"),
-        *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes", "matplotlib.pyplot", "jinja2"),
+        *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
+        *("matplotlib.pyplot", "jinja2"),
     ]
 )
 

@@ -48,7 +48,7 @@ def draw(random: Random) -> Plan:
     seed, seeds = random.randrange(1000), random.choice([1, 1, 2])
     words = ["train", *(["demo"] if graph == "demo" else ["graph", "--label", "team", *ON_TABLES[graph]])]
     words += ["--method", method, "--preset", preset, "--seed", str(seed), "--seeds", str(seeds), "--out", "run"]
-    words += ["--epochs", str(random.randint(5, 40))]
+    words += ["--epochs", str(random.randint(5, 25))]
     run = Path("run") if seeds == 1 else Path("run") / f"seed-{seed + random.randrange(seeds)}"
     new = ["--edges", "new_edges.csv", "--nodes", "new_nodes.csv"] if graph != "demo" and place < INDUCTIVE else []
     then = (

@@ -107,7 +107,7 @@ class _Worker:
             return Failure(
                 "its process was asked to stop by somebody else, and saved its state", ResourceError.exit_code
             )
-        if self._frozen_for >= SECONDS_FROZEN:
+        if self._was_frozen:
             reason = f"its process, {self.process.pid}, was frozen by SIGSTOP for {SECONDS_FROZEN:g} s and was ended"
             return Failure(reason, ResourceError.exit_code)
         if code < 0:
@@ -121,9 +121,15 @@ class _Worker:
 
     def end_if_frozen(self, seconds: float) -> None:
         """After so many more seconds; its task is then taken like that of any process that was killed."""
+        if self._was_frozen:
+            return
         self._frozen_for = self._frozen_for + seconds if _is_frozen(self.process) else 0.0
-        if self._frozen_for >= SECONDS_FROZEN:
+        if self._was_frozen:
             self.process.kill()
+
+    @property
+    def _was_frozen(self) -> bool:
+        return self._frozen_for >= SECONDS_FROZEN
 
     def dismiss(self) -> None:
         self.pipe.close()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from multiprocessing import active_children
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -35,12 +35,12 @@ def outcomes(tasks: list[Task], stop: StopRequest | None = None) -> dict[str, Ou
     return {task.key: outcome for task, outcome in perform_all(tasks, processes=1, stop=stop or StopRequest())}
 
 
-def once_training(task: Task, then: Callable[[], None]) -> threading.Thread:
-    """Do something as soon as the task's training has begun."""
+def once_training(task: Task, then: Callable[[], None], *, sign: str = "environment.json") -> threading.Thread:
+    """Do something as soon as the task's training has begun, or has written another file."""
 
     def watch() -> None:
         deadline = time.monotonic() + 60
-        while not (task.run_directory / "environment.json").exists() and time.monotonic() < deadline:
+        while not any(task.run_directory.glob(sign)) and time.monotonic() < deadline:
             time.sleep(0.01)
         then()
 
@@ -62,12 +62,31 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
 
 
 def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_path: Path) -> None:
-    tasks = tasks_of(tmp_path, LONG)
-    ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM))
+    tasks, saved = tasks_of(tmp_path, ENDLESS), "checkpoints/epoch-*.json"
+    ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM), sign=saved)
     (ended,) = outcomes(tasks).values()
     ender.join()
     assert ended == Failure("its process was asked to stop by somebody else, and saved its state", 4)
-    assert list((tasks[0].run_directory / "checkpoints").glob("epoch-*.json"))
+    assert len(list(tasks[0].run_directory.glob(saved))) == 2
+
+
+def test_a_frozen_process_is_ended_after_a_while_and_one_that_goes_on_is_not(
+    monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(workers, "SECONDS_FROZEN", 3.0)
+    worker = workers._Worker()
+    number, worker.task = cast(int, worker.process.pid), cast(Any, "a task")
+    try:
+        for sent, seconds in ((signal.SIGSTOP, 2.0), (signal.SIGCONT, 9.0), (signal.SIGSTOP, 2.0)):
+            os.kill(number, sent)
+            wait_until(lambda sent=sent: workers._is_frozen(worker.process) is (sent == signal.SIGSTOP))
+            worker.end_if_frozen(seconds)
+        assert worker.process.is_alive()
+        worker.end_if_frozen(1.0)
+        reason = f"its process, {number}, was frozen by SIGSTOP for 3 s and was ended"
+        assert worker.take() == ("a task", Failure(reason, 4))
+    finally:
+        worker.dismiss()
 
 
 class Deadly:

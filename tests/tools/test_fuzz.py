@@ -1,0 +1,289 @@
+"""The fuzzing: every reader stands a short one, and whatever a reader must not do is noticed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import confgcn
+from confgcn.exceptions import DataError, DivergedError
+from confgcn.training.checksums import verify
+from confgcn.training.files import read_sealed
+
+TOOLS = Path(__file__).parents[2] / "tools"
+PACKAGE = Path(confgcn.__file__).parent
+CASES = 330
+OPENS = re.compile(r"\.open\(|\bopen\(|read_bytes|read_text|np\.load|ZipFile\(|ParquetFile\(|\"sqlite\"")
+
+# Every module that opens a file, and the readers that come to it; None where the file is not a user's.
+READ_BY: dict[str, str | None] = {
+    "cli/streams.py": None,
+    "data/compressed.py": "table/",
+    "data/feature_files.py": "features/",
+    "data/graph_files.py": "table/",
+    "data/graph_npz.py": None,  # which writes; it is read by npz.py
+    "data/npz.py": "graph/",
+    "data/parquet.py": "table/",
+    "data/sources.py": "named/",
+    "data/unpickle.py": "planetoid/",
+    "experiments/outputs.py": "resume/",
+    "experiments/paper/environment.py": None,
+    "experiments/paper/results.py": "reproduce/",
+    "experiments/run_records.py": "load/",
+    "experiments/run_tables.py": "report/",
+    "experiments/tuning.py": "settings/",
+    "reporting/html.py": None,
+    "toml.py": "settings/",
+    "training/checksums.py": "load/",
+    "training/control_groups.py": None,
+    "training/files.py": "load/",
+    "training/memory.py": None,
+    "training/run_directory.py": "resume/",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fuzz(script: Callable[[str], ModuleType]) -> Iterator[ModuleType]:
+    """The tool, whose other modules can be imported while the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(TOOLS)
+        yield script("tools/fuzz.py")
+
+
+@pytest.fixture(scope="module")
+def readers(fuzz: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found: dict[str, Any] = fuzz.all_readers(tmp_path_factory.mktemp("seeds"))
+    return found
+
+
+def tried(read: Callable[[Path], object], numbers: range = range(1, 2), **fields: Any) -> list[Any]:
+    """What comes of these cases of a reader that does so; even ones are canaries, odd ones damaged."""
+    from fuzzing.engine import run
+    from fuzzing.reader import Reader
+
+    outcomes: list[Any] = []
+    reader = Reader("one", read, {"slot.txt": b"a,b\n1,2\n"}, fields.pop("beside", {}), **fields)
+    run([(reader, numbers)], seed=0, watch=lambda _, outcome: outcomes.append(outcome))
+    return sorted(outcomes, key=lambda outcome: int(outcome.case))
+
+
+def test_every_reader_stands_a_short_fuzzing(fuzz: ModuleType, readers: dict[str, Any], tmp_path: Path) -> None:
+    watch = fuzz.Watch(1, tmp_path)
+    fuzz.run(fuzz.batches_of(readers, CASES), seed=1, watch=watch)
+    faults = [(name, outcome) for name, tally in watch.tallies.items() for outcome in tally.faults]
+    assert faults == []
+    record = fuzz._record(watch)
+    assert record["readers"].keys() == readers.keys()
+    assert min(row["canaries"] for row in record["readers"].values()) > 0
+    assert record["cases"] >= 300
+    assert record["peak_mb"] < 1024
+    assert record["slowest_seconds"] < 10
+
+
+def test_every_sound_file_is_read(readers: dict[str, Any], tmp_path: Path) -> None:
+    """So that a fuzzing comes farther than to the first check; but what has the name of a benchmark is not one."""
+    for number, reader in enumerate(readers.values()):
+        name, content = next(iter(reader.seeds.items()))
+        folder = tmp_path / str(number) / "files"
+        for file, sound in {**reader.beside, name: content}.items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_bytes(sound)
+        (folder.parent / "here").mkdir()
+        with chdir(folder.parent / "here"):
+            if reader.name.startswith("named/"):
+                with pytest.raises(DataError, match="published"):
+                    reader.read(folder)
+            else:
+                reader.read(folder)
+
+
+def test_every_module_that_opens_files_is_known_and_tried(readers: dict[str, Any]) -> None:
+    files = {str(file.relative_to(PACKAGE)): file.read_text() for file in PACKAGE.rglob("*.py")}
+    assert {name for name, text in files.items() if OPENS.search(text)} == READ_BY.keys()
+    for prefix in filter(None, READ_BY.values()):
+        assert any(name.startswith(prefix) for name in readers)
+
+
+def ends_by(number: int) -> Callable[[Path], object]:
+    return lambda _: os.kill(os.getpid(), number)
+
+
+def complains(text: str, error: type[Exception] = DataError) -> Callable[[Path], object]:
+    def read(folder: Path) -> object:
+        raise error(text.replace("FOLDER", str(folder)))
+
+    return read
+
+
+def loops(_: Path) -> object:
+    while True:
+        pass
+
+
+def warns(_: Path) -> object:
+    warnings.warn("something", UserWarning, stacklevel=1)
+    return 1
+
+
+def takes_memory(_: Path) -> object:
+    return len(b"x" * 300 * 2**20)
+
+
+def unpickles(folder: Path) -> object:
+    return pickle.loads((folder / "slot.txt").read_bytes())  # noqa: S301
+
+
+def writes_elsewhere(_: Path) -> object:
+    with tempfile.TemporaryFile() as file:
+        return file.write(b"x")
+
+
+BAD: dict[str, tuple[Callable[[Path], object], int, str]] = {
+    "an error that is a bug": (complains("FOLDER", KeyError), 1, "exception"),
+    "an error of the system about no file": (complains("FOLDER", OSError), 1, "exception"),
+    "more memory than there may be": (lambda _: bytearray(2**33), 1, "exception"),
+    "a warning": (warns, 1, "warning"),
+    "a loop": (loops, 1, "hang"),
+    "a wait": (lambda _: time.sleep(600), 1, "hang"),
+    "memory": (takes_memory, 1, "memory"),
+    "code of the file": (unpickles, 0, "canary"),
+    "a file": (lambda folder: (folder / "x").write_text("x"), 1, "file written"),
+    "a folder": (lambda folder: (folder / "x").mkdir(), 1, "file written"),
+    "a link": (lambda folder: (folder / "x").symlink_to("slot.txt"), 1, "file written"),
+    "a file beside": (lambda _: Path("x").write_text("x"), 1, "file written"),
+    "the slot changed": (lambda folder: (folder / "slot.txt").write_text("x"), 1, "file written"),
+    "the slot gone": (lambda folder: (folder / "slot.txt").unlink(), 1, "file written"),
+    "a file elsewhere": (writes_elsewhere, 1, "deed"),
+    "a shell": (lambda _: os.system("true"), 1, "deed"),  # noqa: S605, S607
+    "a program": (lambda _: subprocess.run([sys.executable, "-c", ""], check=False), 1, "deed"),
+    "a connection": (lambda _: socket.socket().close(), 1, "deed"),
+    "a signal": (ends_by(signal.SIGKILL), 1, "crash"),
+    "an end": (lambda _: os._exit(3), 1, "crash"),
+    "no name of the file": (complains("something is wrong"), 1, "file not named"),
+    "a long message": (complains("FOLDER" + 1000 * "x"), 1, "long message"),
+    "a message of lines": (complains("FOLDER\nsays so"), 1, "lines in message"),
+    "another exit code": (complains("FOLDER", DivergedError), 1, "exit code"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_a_reader_must_not_do_is_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fuzzing import detectors, engine, trial
+
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    monkeypatch.setattr(trial, "MOST_BYTES", held + 100 * 2**20)
+    monkeypatch.setattr(detectors, "MOST_SECONDS", 0.2 if kind == "a loop" else 10.0)
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 1.5 if kind == "a wait" else 40.0)
+    read, number, fault = BAD[kind]
+    (outcome,) = tried(read, range(number, number + 1))
+    assert (outcome.fault, outcome.is_canary) == (fault, number == 0), outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("read", "is_read"),
+    [
+        (lambda folder: (folder / "slot.txt").read_bytes(), True),
+        (complains("FOLDER/slot.txt: no"), False),
+        (lambda folder: (folder / "none").read_bytes(), False),
+    ],
+    ids=["a value", "a refusal", "no such file"],
+)
+def test_what_a_reader_may_do_is_no_fault(read: Callable[[Path], object], is_read: bool) -> None:
+    outcomes = tried(read, range(6))
+    assert [(outcome.fault, outcome.read) for outcome in outcomes] == [("", is_read)] * 6
+
+
+def test_a_reader_may_write_its_own_files() -> None:
+    outcomes = tried(lambda folder: (folder / "own").write_text("x"), range(3), may_write=frozenset({"own"}))
+    assert {outcome.fault for outcome in outcomes} == {""}
+
+
+def test_after_a_process_died_the_other_cases_are_tried_and_each_is_told_once() -> None:
+    outcomes = tried(ends_by(signal.SIGTERM), range(4))
+    assert [(outcome.case, outcome.fault) for outcome in outcomes] == [(number, "crash") for number in range(4)]
+    assert "SIGTERM" in outcomes[0].detail
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_every_canary_sings_where_it_is_let(number: int, tmp_path: Path) -> None:
+    from fuzzing.canaries import CANARY, canaries
+
+    assert len(canaries()) == 7
+    (tmp_path / "file").write_bytes(list(canaries().values())[number])
+    kind = list(canaries())[number]
+    with chdir(tmp_path):
+        if kind == "torch":
+            torch.load("file", weights_only=False)
+        elif kind.startswith("np"):
+            loaded = np.load("file", allow_pickle=True)
+            assert kind == "npy" or loaded["features"].size
+        else:
+            pickle.loads(Path("file").read_bytes())  # noqa: S301
+        assert Path(CANARY).is_dir()
+
+
+def test_a_case_is_always_the_same_and_each_slot_has_each_canary(readers: dict[str, Any]) -> None:
+    from fuzzing.canaries import canaries
+    from fuzzing.trial import case_of
+
+    reader = readers["predict/edges"]
+    cases = [case_of(reader, 5, number) for number in range(200)]
+    assert cases == [case_of(reader, 5, number) for number in range(200)]
+    others = [case_of(reader, 6, number) for number in range(200)]
+    assert cases[1::2] != others[1::2]
+    birds = {(case.name, case.content) for case in cases if case.is_canary}
+    assert len(birds) == len(reader.seeds) * len(canaries())
+    sound = sum(case.content == reader.seeds[case.name] for case in cases)
+    assert sound < 10
+
+
+def test_a_seal_makes_damage_come_past_the_checksums(readers: dict[str, Any], tmp_path: Path) -> None:
+    from fuzzing.seals import seal
+
+    for file, content in readers["load/metrics.json"].beside.items():
+        (tmp_path / file).write_bytes(content)
+    verify(tmp_path)
+    for name in ("model.json", "model.safetensors"):
+        file = tmp_path / name
+        file.write_bytes(file.read_bytes().replace(b'"caution"', b'"Caution"').replace(b"raw_mu", b"new_mu"))
+        with pytest.raises(DataError, match=name):
+            verify(tmp_path)
+        seal(file)
+        verify(tmp_path)
+    assert "Caution" in read_sealed(tmp_path / "model.json")
+
+
+def test_a_fault_is_kept_with_the_command_that_makes_it_again(
+    fuzz: ModuleType, readers: dict[str, Any], tmp_path: Path
+) -> None:
+    from fuzzing.trial import Outcome, case_of
+
+    reader, watch = readers["graph/graph.npz"], fuzz.Watch(3, tmp_path)
+    watch(reader, Outcome(7, fault="hang", detail="ended", seconds=11.0, peak_bytes=2**20))
+    watch(reader, Outcome(8, is_canary=True, seconds=1.0, peak_bytes=2**21))
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "graph.npz").read_bytes() == case_of(reader, 3, 7).content
+    assert "tools/fuzz.py --seed 3 --reader graph/graph.npz --case 7" in (folder / "fault.txt").read_text()
+    record = fuzz._record(watch)
+    numbers = {"seed": 3, "cases": 2, "canaries": 1, "faults": 1, "slowest_seconds": 11.0, "peak_mb": 2.0}
+    assert record.items() >= numbers.items()
+    assert record["faults_by_kind"] == {"crash": 0, "exception": 0, "hang": 1, "memory": 0, "canary": 0}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])

@@ -11,7 +11,7 @@ from confgcn.data.extension import Extension, extend_graph
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
 from confgcn.experiments.presets import DataSettings
-from confgcn.experiments.saved_run import SavedRun
+from confgcn.experiments.saved_run import SavedRun, finite_prediction
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 
@@ -38,8 +38,7 @@ def predict_new_nodes(
     _check_unperturbed(run.data)
     extension = extend_graph(graph, addition, take_features=update_existing)
     prepared = run.data.prepare(extension.graph, seed=run.config["seed"], fitted_on=graph)
-    visible = prepared.training_view()
-    prediction = run.method.extend(visible).predict(visible)
+    prediction = finite_prediction(run.method.extend(prepared.training_view()), prepared)
     base, before, assessed = run.assessed(graph, **asked)
     nodes = extension.known[graph.validation if run.held_out is None else graph.train]
     held_out = _with_rows(prediction, run.held_out or before, extension.known)

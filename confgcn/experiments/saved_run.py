@@ -23,6 +23,7 @@ from confgcn.experiments.presets import DataSettings, hyperparameters
 from confgcn.experiments.run_records import check_model_record, read_history, read_metrics
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
+from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
 from confgcn.training.checksums import verify
@@ -67,12 +68,12 @@ class SavedRun:
 
     def predict(self, graph: Graph) -> Prediction:
         """Predict the nodes of the graph the method was trained on, given as it was loaded."""
-        return self.method.predict(self.prepared(graph).training_view())
+        return finite_prediction(self.method, self.prepared(graph))
 
     def judge(self, graph: Graph) -> Judged:
         """Predict the graph it was trained on, given as it was loaded, and calibrate as the run did."""
         prepared = self.prepared(graph)
-        prediction = self.method.predict(prepared.training_view())
+        prediction = finite_prediction(self.method, prepared)
         return Judged(prepared, prediction, self._calibrated(prepared, prediction), prepared.test, "test nodes")
 
     def judge_held_out(self, graph: Graph) -> Judged | None:
@@ -91,7 +92,7 @@ class SavedRun:
     def assessed(self, graph: Graph, **asked: float) -> tuple[Graph, Prediction, Assessment]:
         """The graph as the method saw it, what is predicted, and what to make of it, as at the end of training."""
         prepared = self.prepared(graph)
-        prediction = self.method.predict(prepared.training_view())
+        prediction = finite_prediction(self.method, prepared)
         nodes = prepared.validation if self.held_out is None else prepared.train
         return prepared, prediction, assess(prepared, prediction, nodes, held_out=self.held_out, **asked)
 
@@ -107,6 +108,16 @@ class SavedRun:
         if graph.training_view().fingerprint != self.graph_sha256:
             raise DataError(f"{graph.name}: not the graph the method was trained on, though its shape is the same")
         return self.data.prepare(graph, seed=self.config["seed"])
+
+
+def finite_prediction(method: AbstractMethod, graph: Graph) -> Prediction:
+    """What a trained method says of a prepared graph; numbers too large for it must not pass for a label."""
+    prediction = method.predict(graph.training_view())
+    for name in ("logits", "mu", "precision", "influence"):
+        values = getattr(prediction, name)
+        if values is not None and not all_finite(values):
+            raise DataError(f"{graph.name}: the {name} that are predicted are not finite: features or weights are too large")
+    return prediction
 
 
 def load_run(run: Path | str) -> SavedRun:

@@ -58,8 +58,8 @@ def render(folder: Path, what: tuple[str, ...]) -> list[Path]:
     report = read_report(folder)
     names = [name for name in artefacts_named(what) if name in PARTS and name in report]
     with _of_this_version(folder):
-        whole = page(report)
-    files = _written(folder, {PAGE: whole.encode()}.items())
+        whole = page(report).encode()
+    files = _written(folder, {PAGE: whole}.items())
     for draw in (texts_of, pictures_of):
         for name in names:
             with _of_this_version(folder):

@@ -325,3 +325,17 @@ def test_masks_and_unsorted_positions_give_the_same_split() -> None:
     by_position = build(train=[2, 0], test=[1])
     assert by_position.train.tolist() == [0, 2]
     assert by_mask.fingerprint == by_position.fingerprint
+
+
+def test_a_long_text_is_shown_by_its_beginning() -> None:
+    assert checks.shown("x" * 60) == repr("x" * 60)
+    assert checks.shown("x" * 61) == repr("x" * 60) + "... (61 characters)"
+    assert checks.shown("a\nb") == r"'a\nb'"
+
+
+@pytest.mark.parametrize("count", [-1, checks.MAX_NODES + 1])
+def test_a_number_of_nodes_is_checked_before_anything_is_made_of_it(count: int) -> None:
+    checks.check_num_nodes(checks.MAX_NODES)
+    checks.check_num_nodes(0)
+    with pytest.raises(DataError, match="number of nodes: expected 0 to 100,000,000, got"):
+        checks.check_num_nodes(count)

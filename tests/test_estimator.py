@@ -35,6 +35,7 @@ from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UsageE
 from confgcn.experiments.graph_source import GraphFiles
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.graph import Graph
+from confgcn.training.checksums import write_checksums
 from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory
 
@@ -664,11 +665,15 @@ def test_an_altered_file_is_corrupt(saved: Path) -> None:
         {"params": []},
         {"params": {}},
         {"params": {"add_features": [], "colour": "red"}},
+        {"params": {"add_features": [], "threads": [1]}},
+        {"params": {"add_features": [], "random_state": "x"}},
+        {"params": {"add_features": [], "preset": "x" * 3000}},
     ],
 )
 def test_a_file_that_fits_no_estimator_is_corrupt(changes: dict[str, Any], saved: Path) -> None:
     file = RunDirectory(saved).estimator
     write_sealed(file, {**read_sealed(file), **changes})
+    write_checksums(saved, saved.glob("*.*"), still_to_come={})
     with pytest.raises(CorruptFileError, match=r"estimator\.json: describes no estimator"):
         ConfGCNClassifier.load(saved)
 
@@ -713,3 +718,9 @@ def test_frames_of_new_nodes_may_name_known_ones_and_lack_levels() -> None:
     assert estimator.predict((more, new))[0] == "a"
     with pytest.raises(DataError, match="columns are joined by name"):
         estimator.predict(np.zeros((41, 41)), np.zeros((41, 4)))
+
+
+def test_a_lost_order_of_rows_is_missed(saved: Path) -> None:
+    RunDirectory(saved).estimator.unlink()
+    with pytest.raises(CorruptFileError, match=r"estimator\.json: missing"):
+        ConfGCNClassifier.load(saved)

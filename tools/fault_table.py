@@ -23,6 +23,7 @@ DOCUMENT = ROOT / "docs" / "faults.md"
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 BEGIN, END = "<!-- rows -->", "<!-- end -->"
 OUTCOMES = ("passed", "failed", "skipped")
+KILLED = "P01", "test_kills.py::test_a_killed_run_is_whole_and_goes_on_to_the_same_bytes"  # each case is a kill
 Outcomes = dict[str, dict[str, Counter[str]]]  # row -> test -> how many of its cases passed, failed, were skipped
 
 
@@ -56,8 +57,9 @@ def line(row: str, fault: dict[str, str], tests: dict[str, Counter[str]]) -> str
     counts = sum(tests.values(), Counter[str]())
     found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     where = "<br>".join(f"`{test}`" for test in sorted(tests))
+    differs = f" (differs from the list: {cell(fault['differs'])})" if "differs" in fault else ""
     shown = f"{found}: {where}" if tests else f"not tested: {fault.get('why_not', 'nobody has yet')}"
-    return f"| {row} | {fault['severity']} | {cell(fault['fault'])} | {cell(fault['expected'])} | {shown} |"
+    return f"| {row} | {fault['severity']} | {cell(fault['fault'])} | {cell(fault['expected'])}{differs} | {shown} |"
 
 
 def table(outcomes: Outcomes) -> str:
@@ -81,12 +83,14 @@ def written(document: str, content: str) -> str:
 
 
 def record(outcomes: Outcomes) -> dict[str, Any]:
-    """How many cases of each row passed, failed and were skipped."""
+    """How many cases of each row, and how many of the kills, passed, failed and were skipped."""
     counts = {row: sum(outcomes.get(row, {}).values(), Counter[str]()) for row in faults()}
     return {
         "date": datetime.now(UTC).date().isoformat(),
+        "kills": {name: outcomes[KILLED[0]][KILLED[1]][name] for name in OUTCOMES},
         "rows": {
-            row: {"severity": fault["severity"]} | {name: counts[row][name] for name in OUTCOMES}
+            row: {"severity": fault["severity"], "applies": "why_not" not in fault}
+            | {name: counts[row][name] for name in OUTCOMES}
             for row, fault in faults().items()
         },
     }
@@ -96,6 +100,8 @@ def main() -> int:
     """Run the suite and write the table; 1 if a test failed."""
     recorder = Recorder()
     code: Any = pytest.main(["--numprocesses", "2", str(LIST.parent)], plugins=[recorder])
+    if not recorder.outcomes:
+        return 1  # nothing ran, and nothing is known
     RECORD.write_text(json.dumps(record(recorder.outcomes), indent=1) + "\n", encoding="utf-8")
     DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), table(recorder.outcomes)), encoding="utf-8")
     return int(code != 0)

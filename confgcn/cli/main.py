@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import sys
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -85,8 +86,10 @@ def main() -> NoReturn:
         _complain_of_misuse(error)
         sys.exit(UsageError.exit_code)
     except (ConfGCNError, OSError, MemoryError, RuntimeError, ImportError) as error:
-        if "--debug" in sys.argv or not _is_expected(error):
+        if not _is_expected(error):
             raise
+        if "--debug" in sys.argv:
+            traceback.print_exc()
         complain(_message(error))
         sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
 

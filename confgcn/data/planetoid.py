@@ -77,6 +77,9 @@ def _check_one_hot(path: Path, labels: npt.NDArray[Any]) -> None:
 
 
 def _check_neighbours(path: Path, neighbours: dict[Any, Any]) -> None:
+    named = sum(len(others) for others in neighbours.values() if isinstance(others, list))
+    if named > path.stat().st_size:  # a pickle can hand out one long list again and again
+        raise CorruptFileError(f"{path}: names {named:,} neighbours, more than a file of its size can hold")
     for node, others in neighbours.items():
         for number in [node, *others] if isinstance(others, list) else [others]:
             if type(number) is not int or not isinstance(others, list) or number < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
 from confgcn.graph import Graph
 from confgcn.training.files import write_atomic
-from confgcn.training.run_directory import RunDirectory
+from confgcn.training.run_directory import RunDirectory, held
 
 SUFFIXES = (".csv", ".parquet")
 TEXTS = ("node", "label", "set", "accepted", "heard_most", "split")  # columns that are no numbers
@@ -58,7 +59,8 @@ def write_new_predictions(
     else:
         options = recorded_options(run.config, allow_edgeless=True, **(columns or {}))
         table, summary = _new(run, graph, replace(files, options=options), update_existing=update_existing)
-    write_atomic(out, _content(table, out.suffix))
+    with held(path) if out.parent.resolve() == path.resolve() else nullcontext():
+        write_atomic(out, _content(table, out.suffix))
     return PredictionSummary(file=str(out), rows=len(table["node"]), **summary)
 
 

@@ -116,7 +116,7 @@ def finite_prediction(method: AbstractMethod, graph: Graph) -> Prediction:
     for name in ("logits", "mu", "precision", "influence"):
         values = getattr(prediction, name)
         if values is not None and not all_finite(values):
-            raise DataError(f"{graph.name}: the {name} that are predicted are not finite: features or weights are too large")
+            raise DataError(f"{graph.name}: what is predicted ({name}) is not finite: features or weights are large")
     return prediction
 
 

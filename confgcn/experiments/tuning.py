@@ -42,14 +42,22 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
     asked = replace(request, graph=in_memory(request.source))
     _check_comparable(next(graphs_of_runs(asked)))  # before a database is made
-    with _database_errors(storage), stop_request() as stop, computing_with(request.threads):
+    with (
+        _resumable(storage) as finished,
+        _database_errors(storage),
+        stop_request() as stop,
+        computing_with(request.threads),
+    ):
         study = _open_study(request, ranges, storage)
-        with _resumable(study, storage):
-            study.optimize(
-                _objective(asked, ranges, stop),
-                n_trials=max(0, trials - _num_finished(study)),
-                callbacks=[lambda study, trial: notify(_progress(study, trial))],
-            )
+        finished.append(_num_finished(study))
+        study.optimize(
+            _objective(asked, ranges, stop),
+            n_trials=max(0, trials - finished[-1]),
+            callbacks=[
+                lambda study, trial: notify(_progress(study, trial)),
+                lambda study, _: finished.append(_num_finished(study)),
+            ],
+        )
         return {
             "validation_accuracy": study.best_value,
             "trials": _num_finished(study),
@@ -115,14 +123,15 @@ def _left_untold() -> Iterator[None]:
 
 
 @contextmanager
-def _resumable(study: optuna.Study, storage: Path) -> Iterator[None]:
-    """What ended a trial ends the search; when it was a stop, say how to go on."""
+def _resumable(storage: Path) -> Iterator[list[int]]:
+    """What ended a trial ends the search; when it was a stop, say how to go on. Given is how many have finished."""
+    finished = [0]
     try:
-        yield
+        yield finished
     except _Untold as untold:
         if not isinstance(untold.error, StoppedError):
             raise untold.error from None
-        kept = f"{_num_finished(study)} finished trials are kept in {storage}"
+        kept = f"{finished[-1]} finished trials are kept in {storage}"
         message = f"{untold.error}; {kept}. To go on, give the same command again"
         raise StoppedError(message, untold.error.signal_number) from None
 

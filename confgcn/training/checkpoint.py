@@ -66,8 +66,9 @@ class Checkpointer(Callback):
 
     def _save(self, loop: TrainingLoop) -> None:
         self.folder.mkdir(exist_ok=True)
-        write_tensors(self.folder / f"epoch-{len(loop.history):07d}", *loop.state())
-        for stem in _stems(self.folder)[:-KEEP]:
+        newest = self.folder / f"epoch-{len(loop.history):07d}"
+        write_tensors(newest, *loop.state())
+        for stem in _superfluous(self.folder, newest):
             stem.with_suffix(".json").unlink()
             stem.with_suffix(".safetensors").unlink(missing_ok=True)
         self.last_saved = time.monotonic()
@@ -91,6 +92,13 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
 def _stop_if_asked(request: StopRequest) -> None:
     if request.received is not None:
         raise StoppedError(f"stopped by {signal.Signals(request.received).name}", request.received)
+
+
+def _superfluous(folder: Path, newest: Path) -> list[Path]:
+    """Those before the last ones, and later ones, which were damaged and passed over."""
+    stems = _stems(folder)
+    place = stems.index(newest) + 1
+    return stems[: max(0, place - KEEP)] + stems[place:]
 
 
 def _stems(folder: Path) -> list[Path]:

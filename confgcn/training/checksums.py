@@ -10,6 +10,7 @@ from confgcn.exceptions import CorruptFileError
 from confgcn.training.files import digest, refuse_pickle, write_atomic
 
 SUMS = "SHA256SUMS"
+RECORDED_FIRST = ("config.json", "environment.json")  # what a resumed run is compared with
 _SEAL = "# sha256 of the lines above: "  # the command takes it for a comment
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\\n]+)")
 
@@ -37,7 +38,8 @@ def verify(folder: Path) -> None:
     for name, fault in damaged_files(folder).items():
         if (folder / name).is_file():
             refuse_pickle(folder / name, (folder / name).read_bytes())
-        raise CorruptFileError(f"{fault}; the command that made the run makes it again with --resume")
+        how = "--overwrite: what was begun is not known any more" if name in RECORDED_FIRST else "--resume"
+        raise CorruptFileError(f"{fault}; the command that made the run makes it again with {how}")
 
 
 def _fault(file: Path, expected: str) -> str | None:

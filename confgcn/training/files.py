@@ -42,6 +42,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
             _write_to_disk(temporary(path), content)
         for path in contents:
             _check_replaceable(path)
+        for path in contents:
             temporary(path).replace(path)
     except OSError as error:
         raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
@@ -79,9 +80,13 @@ def to_json(payload: Any) -> bytes:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file."""
+    if path.exists() and not path.is_file():  # a pipe could be waited for, a device read, for ever
+        raise CorruptFileError(f"{path}: corrupt, it is no file")
     written = path.read_bytes()
     try:
-        content = json.loads(written, parse_constant=_refuse_constant)
+        content = json.loads(written.decode(), parse_constant=_refuse_constant)
+        if b"\\u" in written:
+            to_json(content)  # an escape may stand for half a character, which no text is made of
     except (ValueError, RecursionError) as error:
         refuse_pickle(path, written)
         raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({error})") from None

@@ -7,9 +7,10 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from confgcn.exceptions import UsageError, unknown_name
+from confgcn.exceptions import UsageError, brief, unknown_name
 from confgcn.ranges import Count, LearningRate, Positive
 
+MOST_PROBLEMS, LONGEST_VALUE = 4, 60  # that an error lists, and the characters of a value in it
 SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 SettingsType = TypeVar("SettingsType", bound=BaseModel)
@@ -43,11 +44,12 @@ def validated(model: type[SettingsType], values: Mapping[str, Any], *, where: st
         return model(**values)
     except ValidationError as error:
         problems = [_explain(problem, list(model.model_fields)) for problem in error.errors()]
-        raise UsageError(f"{where}: {'; '.join(problems)}") from None
+        more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
+        raise UsageError(f"{where}: {'; '.join(problems[:MOST_PROBLEMS])}{more}") from None
 
 
 def _explain(problem: Any, known: list[str]) -> str:
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         return str(unknown_name("setting", key, known))
-    return f"{key} = {problem['input']!r}: {problem['msg'].lower()}"
+    return f"{key} = {brief(repr(problem['input']), LONGEST_VALUE)}: {problem['msg'].lower()}"

@@ -55,10 +55,10 @@ class RunDirectory:
 
     @property
     def holds_run(self) -> bool:
-        """Was this folder written by a run? A config.json of somebody else's does not count, a damaged one of ours
-        does."""
+        """Was this folder written by a run? A config.json of somebody else's does not count; one of ours does that is
+        damaged, or lost after the run had ended."""
         is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _SIGN in self.config.read_bytes())
-        return self.config.is_file() and is_ours
+        return is_ours and (self.config.is_file() or (self.path / SUMS).is_file())
 
     def start(self, config: dict[str, Any]) -> None:
         """Make the folder and record the configuration, or check that it is the one recorded."""
@@ -122,10 +122,10 @@ class RunDirectory:
     def _found_by_training(self) -> list[Path]:
         tables = [self.history, self.predictions, self.suspicious_labels, self.suspicious_edges]
         tensors = [*_both(self.model), *_both(self.held_out)]
-        return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph]
+        return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph, self.estimator]
 
     def _files(self) -> list[Path]:
-        later = [self.evaluation, *self.pictures, self.report, self.new_nodes, self.estimator]
+        later = [self.evaluation, *self.pictures, self.report, self.new_nodes]
         return [*self._found_by_training(), self.path / SUMS, *_both(self.best_before_divergence), *later]
 
     def _remove_left_overs(self) -> None:

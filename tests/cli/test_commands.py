@@ -124,8 +124,10 @@ def test_a_settings_file_is_parsed_as_data(command: Command, tmp_path: Path) -> 
     assert not (tmp_path / "canary").exists()
 
 
-def test_debug_shows_the_traceback(command: Command) -> None:
-    assert "Traceback" in command("--debug", "train", "coar").stderr
+def test_debug_shows_the_traceback_and_exits_like_the_command_without(command: Command) -> None:
+    result = command("--debug", "train", "coar")
+    assert "Traceback" in result.stderr
+    assert result.returncode == command("train", "coar").returncode == 2
 
 
 def test_control_codes_never_reach_the_terminal(command: Command) -> None:

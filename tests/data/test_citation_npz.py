@@ -104,3 +104,16 @@ def test_a_file_that_is_no_archive_is_corrupt(tmp_path: Path, raw: bytes) -> Non
     path.write_bytes(raw)
     with pytest.raises(CorruptFileError, match=r"papers\.npz: not a readable npz archive"):
         read_citation_npz(path, name="papers")
+
+
+@pytest.mark.parametrize("value", [2.0, -1.0, 0.5, np.nan])
+def test_weights_of_edges_are_not_silently_dropped(tmp_path: Path, value: float) -> None:
+    weighted = ADJACENCY.copy()
+    weighted.data[1] = value
+    with pytest.raises(DataError, match=r"adjacency: row 0, column 2 is .*, expected 0 or 1"):
+        read(tmp_path, adjacency=weighted)
+
+
+def test_zeros_that_are_stored_are_no_edges(tmp_path: Path) -> None:
+    stored = sp.csr_matrix(([1.0, 1, 0, 1], ([0, 0, 1, 3], [1, 2, 3, 2])), shape=(4, 4))
+    assert read(tmp_path, adjacency=stored).fingerprint == read(tmp_path).fingerprint

@@ -75,3 +75,33 @@ def test_a_plain_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(compressed, "MAX_BYTES", 99)
     with pytest.raises(DataError, match="holds more than 99 bytes"):
         read_content(tmp_path / "table.csv")
+
+
+@packers
+@pytest.mark.parametrize("padding", [b"", bytes(8)], ids=["", "zeros between"])
+def test_all_streams_of_a_file_are_read(tmp_path: Path, pack: Pack, padding: bytes) -> None:
+    (tmp_path / "table").write_bytes(pack(b"source,") + padding + pack(b"target\n") + padding)
+    assert read_content(tmp_path / "table") == b"source,target\n"
+
+
+@packers
+def test_what_follows_a_stream_and_is_none_is_no_silent_loss(tmp_path: Path, pack: Pack) -> None:
+    """A second part that was damaged at its beginning would otherwise be left out."""
+    for rest in (b"x", b"source,target", b"\0x", pack(b"more")[1:]):
+        (tmp_path / "table").write_bytes(pack(b"source,target\n") + rest)
+        with pytest.raises(DataError, match=r"table: the compressed file is (damaged|truncated)"):
+            read_content(tmp_path / "table")
+
+
+def test_an_xz_file_that_asks_for_much_memory_is_refused(tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]
+    (tmp_path / "table").write_bytes(lzma.compress(b"x", filters=filters))
+    with pytest.raises(DataError, match=r"the compressed file is damaged \(Memory usage limit"):
+        read_content(tmp_path / "table")
+
+
+@packers
+def test_a_long_content_comes_out_whole(tmp_path: Path, pack: Pack) -> None:
+    content = bytes(range(256)) * (compressed.CHUNK_BYTES // 100)
+    (tmp_path / "table").write_bytes(pack(content))
+    assert read_content(tmp_path / "table") == content

@@ -171,6 +171,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "several kinds of nodes": (hetero(), "HeteroData.*to_homogeneous"),
     "edge weights": (pyg_with(edge_weight=torch.ones(60)), "edge_weight = None"),
     "edge attributes": (pyg_with(edge_attr=torch.ones(60, 2)), "edge_attr = None"),
+    "kinds of edges": (pyg_with(edge_type=torch.zeros(60)), r"edge_type; weights and types .*data\.edge_type = None"),
+    "far too many nodes": (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=10**12), "number of nodes: expected 0"),
     "several splits": (pyg_with(train_mask=TWO_SPLITS), r"holds 2 splits; pass one, mask\[:, 0\]"),
     "overlapping masks": (pyg_with(val_mask=torch.from_numpy(MASKS["train"])), "train and validation share"),
     "empty mask": (pyg_with(test_mask=torch.zeros(NODES, dtype=torch.bool)), "test mask: selects no node"),

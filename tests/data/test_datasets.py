@@ -109,3 +109,11 @@ def test_every_published_file_has_a_checksum() -> None:
     published = [dataset.source for dataset in DATASETS.values() if dataset.source]
     assert len(published) == 4
     assert all(set(source.files) == set(source.checksums) for source in published)
+
+
+def test_what_is_wrong_in_a_file_of_a_named_graph_is_said_with_its_folder(tmp_path: Path) -> None:
+    matrix = {"data": [1.0], "indices": [1], "indptr": [0, 1, 1], "shape": [2, 2]}
+    parts = {f"{prefix}_{part}": np.array(value) for prefix in ("adj", "attr") for part, value in matrix.items()}
+    np.savez(tmp_path / "cora_ml.npz", **parts, labels=np.array([0, 1, 0]))
+    with pytest.raises(DataError, match=rf"{tmp_path}: labels: expected one per node, shape \(2,\), got \(3,\)"):
+        load_graph("cora_ml", data_dir=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from pathlib import Path
 
@@ -150,3 +151,22 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_a_text_with_nul_cannot_be_written() -> None:
     with pytest.raises(DataError, match="NUL"):
         delimited_bytes({"id": ["a\0"]})
+
+
+def test_a_text_longer_than_is_read_is_not_written() -> None:
+    longest = csv.field_size_limit()
+    assert len(delimited_bytes({"id": ["x" * longest]})) > longest
+    with pytest.raises(DataError, match=r"a text has 131,073 characters.*\.npz"):
+        delimited_bytes({"id": ["x" * (longest + 1)]})
+
+
+def test_a_quote_that_is_never_closed_does_not_take_for_ever(tmp_path: Path) -> None:
+    lines = '"never closed\n' + "a,b\n" * 30_000
+    with pytest.raises(DataError, match=r"table\.csv, line 1: not a CSV record"):
+        read_delimited(saved(tmp_path, lines))
+
+
+def test_a_long_name_that_stands_twice_is_shortened(tmp_path: Path) -> None:
+    name = "x" * 5000
+    with pytest.raises(DataError, match=r"'x{60}'\.\.\. \(5,000 characters\) stands twice"):
+        read_delimited(saved(tmp_path, f"{name},{name}\n"))

@@ -74,3 +74,18 @@ def test_e01_e02_an_end_that_is_nearly_a_node_gets_a_hint(given: str, there: str
 def test_an_empty_end_names_its_line() -> None:
     with pytest.raises(DataError, match=r"edges\.csv, line 2: the id of a node is empty"):
         end_positions(table_of(), [["a"], [""]], ["a", ""], None)
+
+
+def test_a_long_or_composed_id_is_shown_so_that_it_can_be_told(tmp_path: Path) -> None:
+    edges = Table(tmp_path / "edges.csv", {"source": ["x" * 9000], "target": ["a"]}, [2])
+    with pytest.raises(DataError, match=r"'x{60}'\.\.\. \(9,000 characters\) is not in .*; 1 nodes are known$"):
+        end_positions(edges, [["x" * 9000], ["a"]], ["a"], tmp_path / "nodes.csv")
+    with pytest.raises(DataError, match=r"did you mean 'e\\u0301'\? Ids are compared letter by letter"):
+        end_positions(edges, [["\u00e9"], ["e\u0301"]], ["e\u0301"], tmp_path / "nodes.csv")
+
+
+def test_of_many_columns_a_message_lists_some() -> None:
+    names = ["source", "target", *(f"column {number} {'x' * 100}" for number in range(500))]
+    with pytest.raises(DataError, match=r"and 492 more.*and so on, 500 in all") as raised:
+        edge_columns(table_of(*names), None, None, [])
+    assert len(str(raised.value)) < 2000

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from confgcn.data import feature_files
 from confgcn.data.feature_files import NodeFeatures, read_node_features
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
 
@@ -204,3 +205,43 @@ def test_gaps_are_filled_with_what_is_given_for_a_column(tmp_path: Path) -> None
     assert found.tolist() == [[7.0, 1.0], [7.0, 9.0]]
     with pytest.raises(DataError, match="column 0 has no number"):
         features.of(["x", "y"], impute=True)
+
+
+def test_the_rows_of_a_matrix_have_ids_given_or_not() -> None:
+    assert list(features_of(NUMBERS, ("a", "b", "c")).own_ids) == ["a", "b", "c"]
+    assert list(features_of(NUMBERS).own_ids) == ["0", "1", "2"]
+
+
+def test_more_columns_than_is_reasonable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_files, "MAX_COLUMNS", 2)
+    assert read_node_features(saved(tmp_path, NUMBERS)).matrix.shape == (3, 2)
+    with pytest.raises(DataError, match=r"1 to 2 columns, got \(3, 3\)"):
+        read_node_features(saved(tmp_path, np.eye(3)))
+
+
+def test_a_file_beyond_the_cap_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path, NUMBERS)
+    monkeypatch.setattr(feature_files, "MAX_BYTES", path.stat().st_size - 1)
+    with pytest.raises(DataError, match=rf"features\.npy: holds {path.stat().st_size} bytes, more than is read"):
+        read_node_features(path)
+
+
+def test_what_a_header_leaves_over_is_no_part_that_may_be_lost(tmp_path: Path) -> None:
+    path = saved(tmp_path, NUMBERS)
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(DataError, match=r"features\.npy: claims 48 bytes for the shape \(3, 2\), the file holds 52"):
+        read_node_features(path)
+
+
+def test_long_texts_of_a_file_are_shortened(tmp_path: Path) -> None:
+    long = "x" * 3000
+    with pytest.raises(DataError, match=r"ids: 'x{60}'\.\.\. \(3,000 characters\) stands twice"):
+        read_node_features(archived(tmp_path, features=NUMBERS, ids=[long, "b", long]))
+    with pytest.raises(DataError, match=r"found (y{40}\.\.\.|x)") as raised:
+        read_node_features(archived(tmp_path, **{"x": NUMBERS, "y" * 3000: NUMBERS}))
+    assert len(str(raised.value)) < 500
+    parts = {"data": [1.0], "indices": [0], "indptr": [0, 1], "shape": [1, 1], "format": np.array("z" * 3000)}
+    with pytest.raises(DataError, match=r"stored as z{40}\.\.\.; save it as csr"):
+        read_node_features(archived(tmp_path, **parts))
+    with pytest.raises(DataError, match=r"1 nodes without a row: 'x{60}'\.\.\."):
+        features_of(NUMBERS).of(["0", "1", long])

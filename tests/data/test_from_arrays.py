@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -80,3 +81,20 @@ def broken(kind: str) -> Any:
 def test_what_is_no_graph_is_named(matrix: Any, features: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         raw_graph(matrix, features)
+
+
+def test_a_number_of_nodes_alone_takes_no_memory() -> None:
+    huge = sp.coo_matrix((2**31 - 1, 2**31 - 1))
+    with pytest.raises(DataError, match="number of nodes: expected 0 to 100,000,000, got 2,147,483,647"):
+        raw_graph(huge)
+
+
+def test_entries_that_do_not_fit_the_shape_are_named() -> None:
+    lists = sp.lil_matrix(ADJACENCY)
+    lists.rows[0] = [99]
+    with pytest.raises(DataError, match=r"adjacency: its entries do not fit its shape \(3, 3\)"):
+        raw_graph(lists)
+    with warnings.catch_warnings(action="ignore"):  # such tensors are new
+        rows = torch.sparse_csr_tensor([0, 1, 1, 1], [99], [1.0], (3, 3), check_invariants=False)
+    with pytest.raises(DataError, match=r"adjacency: its entries do not fit its shape \(3, 3\)"):
+        raw_graph(rows)

@@ -106,6 +106,8 @@ def test_weights_of_one_are_no_weights() -> None:
         (weighted(2), {}, "'b' - 'c' has weight 2; .*delete"),
         (weighted(float("nan")), {}, "weight nan"),
         (weighted("1"), {}, "weight '1'"),
+        (weighted(np.array([1, 1])), {}, r"weight array\(\[1, 1\]\)"),
+        (weighted("w" * 3000), {}, r"weight 'w{39}\.\.\.; weights are not"),
         (path(1, "1"), {}, "nodes 1 and '1' have the same name"),
         (path("a", "b", x={"a": [1.0]}), {}, "features: node 'b' has none"),
         (GRAPH, {"labels": {"d": 1}}, "labels: 'd' is none of the nodes"),

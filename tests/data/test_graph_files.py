@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from confgcn.data import graph_files
 from confgcn.data.datasets import DATASETS, load_graph
+from confgcn.data.delimited import read_delimited
 from confgcn.data.demo import load_demo
 from confgcn.data.graph_files import read_graph
+from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.tables import TableOptions
@@ -221,3 +226,38 @@ def test_raw_keeps_classes_split_names_and_each_edge_once() -> None:
     built = raw.build()
     assert (built.node_names, built.class_names) == (("a", "b", "c"), ("u", "v"))
     assert (built.labels.tolist(), built.train.tolist(), built.test.tolist()) == ([1, 1, -1], [0], [1])
+
+
+def test_g19_a_table_that_changes_while_it_is_read_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def growing(path: Path, *rest: Any) -> Any:
+        table = read_delimited(path, *rest)
+        with (folder / "nodes.csv").open("a") as stream:
+            stream.write("d,p,4\n")
+        return table
+
+    monkeypatch.setattr(graph_files, "read_delimited", growing)
+    with pytest.raises(ResourceError, match=r"/mine/nodes\.csv: changed while it was read"):
+        read_graph(folder)
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "graph.npz", "graph.graphml"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ResourceError, match=rf"/{name}: expected a file, found a pipe"):
+        read_graph(tmp_path / name)
+
+
+def test_what_is_wrong_in_an_archive_is_said_with_its_name(folder: Path) -> None:
+    raw = read_graph(folder)
+    broken = replace(raw, edges=np.array([[0, 99]]))
+    (folder / "graph.npz").write_bytes(graph_npz_bytes(broken))
+    with pytest.raises(DataError, match=r"graph\.npz: edges: row 0 names node 99"):
+        read_graph(folder / "graph.npz")
+
+
+def test_of_a_large_folder_a_message_lists_some(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number:02}{'x' * 100}").touch()
+    with pytest.raises(DataError, match="and 20 more") as raised:
+        read_graph(tmp_path)
+    assert len(str(raised.value)) < 1000

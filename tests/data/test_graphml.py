@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from confgcn.data import graphml
 from confgcn.data.graphml import read_graphml
 from confgcn.data.tables import TableOptions
 from confgcn.exceptions import DataError, UnsafeFileError, UsageError
@@ -163,3 +164,32 @@ def test_options_of_tables_that_mean_nothing_here_are_refused(tmp_path: Path) ->
         read_graphml(saved(tmp_path), TableOptions(source="a"))
     with pytest.raises(UsageError, match=r"unknown key of small\.graphml 'sise': did you mean 'size'"):
         read_graphml(saved(tmp_path), TableOptions(ignore=("sise",)))
+
+
+def test_many_keys_on_many_nodes_are_refused_before_they_take_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A default of every key is a cell of every node: a small file could ask for all of the memory."""
+    keys = "".join(f'<key id="k{n}" for="node" attr.name="k{n}"><default>1</default></key>\n' for n in range(50))
+    nodes = "".join(f'<node id="n{n}"/>\n' for n in range(50))
+    path = saved(tmp_path, keys=keys, nodes=nodes, edges='<edge source="n0" target="n1"/>\n')
+    assert read_graphml(path).features.shape == (50, 50)
+    monkeypatch.setattr(graphml, "MAX_BYTES", 50 * 50 * graphml.CELL_BYTES)
+    with pytest.raises(DataError, match="50 nodes or edges with 51 keys take more than 20,000 bytes; leave keys out"):
+        read_graphml(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"head": "<" + "x" * 3000 + ">"},
+        {"nodes": '<node id="a"><data key="d0"><' + "x" * 3000 + "/></data></node>"},
+        {"nodes": f'<node id="a"><data key="{"x" * 3000}">1</data></node>'},
+        {"edges": f'<edge source="a" target="{"x" * 3000}"/>'},
+    ],
+    ids=["element", "element in a value", "key", "end"],
+)
+def test_long_names_in_messages_are_shortened(tmp_path: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"line \d.*x{40}") as raised:
+        read_graphml(saved(tmp_path, **change))
+    assert len(str(raised.value)) < 600

@@ -171,3 +171,76 @@ def test_sparse_from_wants_two_sides(tmp_path: Path) -> None:
     parts = {"m_data": [5.0], "m_indices": [0], "m_indptr": [0, 1], "m_shape": [1, 1, 1]}
     with pytest.raises(DataError, match="m_shape has 3 numbers, expected 2"):
         sparse_from({key: np.array(value) for key, value in parts.items()}, "m_", tmp_path)
+
+
+def packed(folder: Path, *members: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> Path:
+    path = folder / "arrays.npz"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members:
+            archive.NameToInfo.clear()  # which would warn of a name that stands twice
+            archive.writestr(name, content)
+    return path
+
+
+def array_bytes(array: Any, header: dict[str, Any] | None = None) -> bytes:
+    stream = io.BytesIO()
+    if header is None:
+        np.save(stream, array)
+    else:
+        np.lib.format.write_array_header_1_0(stream, header)
+        stream.write(np.asarray(array).tobytes())
+    return stream.getvalue()
+
+
+def test_two_entries_of_one_name_are_ambiguous(tmp_path: Path) -> None:
+    path = packed(tmp_path, ("a.npy", array_bytes(np.ones(2))), ("a.npy", array_bytes(np.zeros(2))))
+    with pytest.raises(CorruptFileError, match=r"arrays\.npz: holds two entries called 'a\.npy'"):
+        npz_keys(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_x15_ways_of_packing_that_unpack_all_at_once_are_refused(tmp_path: Path, method: int) -> None:
+    path = packed(tmp_path, ("a.npy", array_bytes(np.zeros(2))), method=method)
+    with pytest.raises(DataError, match=r"arrays\.npz: a\.npy is packed in a way that numpy does not use"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"), [("<f8", (1,)), ("<f8", ()), ("|S0", (10**12,)), ("<f8", (0, 5)), ("<f4", (2,))]
+)
+def test_a_header_that_leaves_data_over_or_counts_nothing_is_refused(
+    tmp_path: Path, kind: str, shape: tuple[int, ...]
+) -> None:
+    header = {"descr": kind, "fortran_order": False, "shape": shape}
+    path = packed(tmp_path, ("a.npy", array_bytes(np.zeros(2), header)))
+    with pytest.raises(DataError, match=r"a\.npy claims \d+ bytes for the shape .*, the file holds 16"):
+        read_npz(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"m_shape": [2.0, 3.0]}, "m_shape has 2 numbers, expected 2 whole ones, got float64"),
+        ({"m_shape": [2, 10**9]}, "1,000,000,000 columns, more than the 10,000,000"),
+        ({"m_data": [[5.0, 6.0]]}, r"m_data must be a row of numbers, got the shape \(1, 2\)"),
+        ({"m_indptr": [[0, 1, 2]]}, "m_indptr must be a row of numbers"),
+    ],
+)
+def test_parts_of_another_form_are_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    parts = {"m_data": [5.0, 6], "m_indices": [2, 0], "m_indptr": [0, 1, 2], "m_shape": [2, 3], **changes}
+    with pytest.raises(DataError, match=words):
+        sparse_from({key: np.array(value) for key, value in parts.items()}, "m_", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["<f2", ">f4", ">f8", ">i2"])
+def test_numbers_that_scipy_does_not_know_are_the_same_numbers(tmp_path: Path, kind: str) -> None:
+    parts = {"data": np.array([5.0, 6], kind), "indices": np.array([2, 0], ">i4"), "indptr": np.array([0, 1, 2], ">i8")}
+    matrix = sparse_from({**parts, "shape": np.array([2, 3], ">i8")}, "", tmp_path)
+    assert matrix.toarray().tolist() == [[0, 0, 5], [6, 0, 0]]
+
+
+def test_many_and_long_names_of_arrays_are_shortened(tmp_path: Path) -> None:
+    path = packed(tmp_path, *((f"{'x' * 500}{number}.npy", b"") for number in range(50)))
+    with pytest.raises(DataError, match=r"has no array a; found x{40}.*and 40 more") as raised:
+        read_npz(path, ["a"])
+    assert len(str(raised.value)) < 1000

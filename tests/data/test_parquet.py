@@ -112,3 +112,14 @@ def test_without_pyarrow_the_message_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setattr(parquet, "import_module", missing)
     with pytest.raises(ResourceError, match=r"needs pyarrow: pip install 'confgcn\[parquet\]'"):
         parquet_bytes({"id": ["a"]})
+
+
+def test_long_names_and_types_are_shortened(tmp_path: Path) -> None:
+    long = "x" * 4000
+    nested = pa.array([{f"{long}{number}": 1 for number in range(20)}])
+    with pytest.raises(DataError, match=r"column 'x{60}'\.\.\. \(4,000 characters\) has the type struct") as raised:
+        read_parquet(saved(tmp_path, **{long: nested}))
+    assert len(str(raised.value)) < 600
+    pq.write_table(pa.table([[1], [2]], names=[long, long]), tmp_path / "nodes.parquet")
+    with pytest.raises(DataError, match=r"column 'x{60}'\.\.\. \(4,000 characters\) stands twice; rename one"):
+        read_parquet(tmp_path / "nodes.parquet")

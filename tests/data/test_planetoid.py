@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from confgcn.data import unpickle
 from confgcn.data.planetoid import file_names, read_planetoid
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
@@ -119,3 +120,58 @@ def test_files_that_contradict_each_other_are_corrupt(tmp_path: Path, change: di
 def test_neighbours_that_are_no_nodes_are_named(tmp_path: Path, target: int, words: str) -> None:
     with pytest.raises(DataError, match=words):
         read(tmp_path, graph={**NEIGHBOURS, 0: [target]})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param({"ally": ONE_HOT.ravel()}, r"ind\.tiny\.ally: expected a row per node.*\(10,\)", id="one side"),
+        pytest.param({"ally": ONE_HOT[:, :0]}, r"ally: expected a row per node.*\(5, 0\)", id="no class"),
+        pytest.param({"ty": TEST_Y * 2}, r"ind\.tiny\.ty: row 0, column 1 is 2, expected 0 or 1", id="two"),
+        pytest.param({"ty": TEST_Y * np.nan}, r"ty: row 0, column 0 is nan, expected 0 or 1", id="not a number"),
+        pytest.param(
+            {"ty": TEST_Y | 1}, r"ind\.tiny\.ty: row 0 is of 2 classes, expected one at most", id="two classes"
+        ),
+        pytest.param({"graph": {0: 5}}, r"ind\.tiny\.graph: '0' names node 5, expected a list", id="no list"),
+        pytest.param({"graph": {0: ["1"]}}, "'0' names a str, expected a list of whole numbers", id="a text"),
+        pytest.param({"graph": {0: [True]}}, "'0' names a bool", id="a truth value"),
+        pytest.param({"graph": {0: [1.0]}}, "'0' names a float", id="a float"),
+        pytest.param({"graph": {"a" * 999: [1]}}, "'a{50}' names a str", id="a key that is no number"),
+        pytest.param({"graph": {-1: [1]}}, "'-1' names node -1", id="a key below zero"),
+        pytest.param({"graph": {0: [77]}}, "graph: node 0 names node 77, but the last is 8", id="too large"),
+        pytest.param({"graph": {10**9: []}}, "node 1000000000 is named, but only 8 have features", id="far too large"),
+        pytest.param({"test_index": [4, 5, 6]}, "allx has 5 rows, test.index must name nodes from 5 on", id="overlap"),
+        pytest.param({"y": 1 - ONE_HOT[:2]}, "y does not hold the first rows of ally", id="another y"),
+        pytest.param({"x": ALL_X[1:3]}, "x does not hold the first rows of allx", id="another x"),
+    ],
+)
+def test_parts_of_another_form_are_corrupt(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(CorruptFileError, match=words):
+        read(tmp_path, **change)
+
+
+def test_x_may_be_stored_in_another_way(tmp_path: Path) -> None:
+    stored = ALL_X[:2].copy()
+    stored.data, stored.indices, stored.indptr = np.array([0.5, 0.5, 1.0]), np.array([0, 0, 1]), np.array([0, 2, 3])
+    assert read(tmp_path, x=stored).fingerprint == read(tmp_path).fingerprint
+
+
+def test_validation_nodes_end_before_the_test_nodes_begin(tmp_path: Path) -> None:
+    read(tmp_path, ally=np.eye(2, dtype=np.int32)[[0, 1, 0, 1, 1]])
+    assert read_planetoid(tmp_path, "tiny", validation_size=500).validation.tolist() == [2, 3, 4]
+
+
+def test_a_large_list_of_test_nodes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(tmp_path)
+    largest = max(file.stat().st_size for file in tmp_path.iterdir())
+    (tmp_path / "ind.tiny.test.index").write_text("8\n5\n6\n" + "\n" * largest)
+    monkeypatch.setattr(unpickle, "MAX_FILE_BYTES", largest)
+    with pytest.raises(DataError, match=rf"test\.index: larger than {largest} bytes"):
+        read_planetoid(tmp_path, "tiny")
+
+
+def test_one_list_for_many_nodes_takes_no_memory_for_each(tmp_path: Path) -> None:
+    """Fourteen kilobytes could ask for millions of edges."""
+    shared = [0] * 2_000
+    with pytest.raises(CorruptFileError, match=r"ind\.tiny\.graph: names 4,000,000 neighbours"):
+        read(tmp_path, graph=defaultdict(list, dict.fromkeys(range(2_000), shared)))

@@ -84,3 +84,36 @@ def test_a_graph_without_nodes_and_ids_that_stand_twice_are_refused() -> None:
 
 def test_a_graph_and_its_raw_form_are_the_same(small_graph: Graph) -> None:
     assert raw_from_graph(small_graph).build().fingerprint == small_graph.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"split": ["test", "train", ""]}, "'b9' is in the train set and has no label"),
+        ({"split": ["", ""]}, "g: expected one part of the split per node, 3, got 2"),
+        ({"labels": ["x"]}, "one label per node, 3, got 1"),
+        ({"class_names": ["x", "x", "y"]}, "class names: 'x' stands twice"),
+        ({"features": np.full((3, 1), np.nan)}, "row 0, column 0 is NaN"),
+        ({"feature_names": ["a"]}, "feature names: expected 2, got 1"),
+    ],
+)
+def test_what_is_wrong_is_found_before_a_graph_is_built(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        raw(**changes).check()
+
+
+def test_features_that_are_not_there_are_no_fault_yet() -> None:
+    raw(features=None).check()
+    raw().check()
+    with pytest.raises(DataError, match="no nodes"):
+        RawGraph("g", [], np.empty((0, 2), dtype=int)).check()
+    with pytest.raises(DataError, match="row 1 names node 2"):
+        RawGraph("g", ["a", "b"], EDGES).check()
+
+
+def test_long_texts_in_messages_are_shortened() -> None:
+    long = "x" * 3000
+    for changes in ({"class_names": [long, *(f"{long}{n}" for n in range(99))]}, {"split": [long, "", ""]}):
+        with pytest.raises(DataError, match=r"x{40}") as raised:
+            raw(**changes).build()
+        assert len(str(raised.value)) < 1000

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.table import Table, column_texts, is_blank, plain_numbers
+from confgcn.data.table import Table, column_texts, is_blank, listed, plain_numbers, shortened
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,12 @@ def test_plain_numbers_are_all_numbers_or_none() -> None:
     assert plain_numbers(["1", ""]) is None
     assert plain_numbers(["1", "x"]) is None
     assert plain_numbers(["1_0", "2_0"]) is None
+
+
+def test_names_in_a_message_are_few_short_and_on_one_line() -> None:
+    assert listed([]) == "(none)"
+    assert listed(["a", "b\nc"]) == "a, b\\nc"
+    assert listed(dict.fromkeys("abcdefghijkl")) == "a, b, c, d, e, f, g, h, i, j and 2 more"
+    assert listed("abcdefghij") == "a, b, c, d, e, f, g, h, i, j"
+    assert shortened("x" * 40) == "x" * 40
+    assert shortened("x" * 41) == "x" * 40 + "..."

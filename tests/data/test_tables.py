@@ -189,3 +189,21 @@ def test_edges_between_known_nodes_alone_bring_no_features() -> None:
     raw = joined({"u": ["p"], "v": ["q"]}, None, known=["p", "q"], like=["size", "graph:degree"])
     assert raw.features.shape == (2, 1)
     assert raw.feature_names == ["size"]
+
+
+def test_an_empty_table_of_nodes_is_one() -> None:
+    """Its columns are asked for as those of any other."""
+    with pytest.raises(UsageError, match=r"unknown column of nodes\.csv 'group'"):
+        joined(nodes={"id": [], "label": []}, label="group")
+
+
+def test_without_a_table_of_nodes_an_end_must_have_a_row_of_features() -> None:
+    assert joined(nodes=None, features=matrix_of("c", "a", "b")).features.tolist() == [[2, 3], [4, 5], [0, 1]]
+    with pytest.raises(DataError, match=r"edges\.csv, line 3: node 'c' is not in features\.npz \(2 such rows\)"):
+        joined(nodes=None, features=matrix_of("a", "b"))
+
+
+def test_a_long_id_that_stands_twice_is_shortened() -> None:
+    long = "x" * 3000
+    with pytest.raises(DataError, match=r"id 'x{60}'\.\.\. \(3,000 characters\) stands already in line 2"):
+        joined(nodes={"id": [long, long], "size": ["1", "2"]})

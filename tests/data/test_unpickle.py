@@ -157,3 +157,18 @@ def test_a_file_over_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(DataError, match=f"larger than {size - 1} bytes") as caught:
         read_pickle(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [7, None, ["f8"], ("f8",), b"f8"])
+def test_the_type_of_an_array_is_a_text(tmp_path: Path, code: Any) -> None:
+    claimed = Reduced(np.dtype, (code, False, True))
+    reconstruct, arguments, state = np.zeros(1).__reduce__()
+    path = written(tmp_path, Reduced(reconstruct, arguments, (*state[:2], claimed, *state[3:])))
+    with pytest.raises(CorruptFileError, match="the type of an array is no text"):
+        read_pickle(path)
+
+
+def test_the_pickle_itself_stays_unread_when_an_instruction_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"(S'x'\nios\nsystem\n.")
+    with pytest.raises(UnsafeFileError, match=r"file: refused the instruction INST os system: a data file has no use"):
+        read_pickle(tmp_path / "file")

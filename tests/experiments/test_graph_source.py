@@ -9,7 +9,7 @@ import pytest
 from confgcn.data.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.tables import TableOptions
-from confgcn.exceptions import ConfGCNError, UsageError
+from confgcn.exceptions import ConfGCNError, DataError, UsageError
 from confgcn.experiments.graph_source import (
     GivenGraph,
     GraphFiles,
@@ -111,3 +111,16 @@ def test_a_resumed_run_refuses_files_that_have_changed(folder: Path, tmp_path: P
     (folder / "nodes.csv").write_text("id,label,age\n" + rows.replace("n3,y,3", "n3,y,4"))
     with pytest.raises(ConfGCNError, match="another graph"):
         train(RunRequest(**request, if_exists="resume"), notify=lambda _: None)
+
+
+def test_what_no_single_line_is_to_blame_for_is_said_with_the_file(folder: Path) -> None:
+    (folder / "nodes.csv").write_text("id,label,split,x\n0,a,train,1\n1,,train,2\n2,b,train,3\n")
+    (folder / "edges.csv").write_text("source,target\n0,1\n1,2\n")
+    with pytest.raises(DataError, match=rf"{folder}: .*node '1' is in the train set and has no label"):
+        GraphFiles(folder).load(0)
+    named = GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv")
+    with pytest.raises(DataError, match=r"/nodes\.csv: .*node '1' is in the train set"):
+        named.load(0)
+    (folder / "nodes.csv").write_text("id,label,split\n0,a,train\n1,,train\n2,b,train\n")
+    with pytest.raises(DataError, match=rf"{folder}: .*node '1' is in the train set"):
+        load_to_look_at(GraphFiles(folder), 0)

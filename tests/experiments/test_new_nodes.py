@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from confgcn.data.raw import RawGraph, raw_from_graph
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import DataError, UsageError
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.new_nodes import _with_usual_precision, predict_new_nodes
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
@@ -115,3 +115,12 @@ def test_calibration_sees_new_nodes_with_the_usual_precision(parts: tuple[Finish
     torch.testing.assert_close(seen.precision[found.extension.new], usual.expand(12, -1))
     assert torch.equal(seen.precision[found.extension.known], found.prediction.precision[found.extension.known])
     assert not torch.equal(seen.precision, found.prediction.precision)  # what is handed out is the nodes' own
+
+
+def test_features_too_large_for_the_weights_give_an_error_and_no_label(small_graph: Graph) -> None:
+    run = finished(small_graph)
+    huge = np.full((1, small_graph.num_features), np.finfo(np.float32).max, dtype=np.float32)
+    addition = RawGraph("new", ["new", small_graph.node_names[0]], np.array([[0, 1]]), np.vstack([huge, huge]))
+    addition = replace(addition, num_described=1)
+    with pytest.raises(DataError, match=r"what is predicted \(logits\) is not finite: features or weights"):
+        predict_new_nodes(as_saved(run), run.graph, addition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +12,11 @@ import pytest
 from confgcn.data.graph_files import read_graph
 from confgcn.data.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
-from confgcn.exceptions import DataError, ResourceError, UsageError
-from confgcn.experiments import graph_source
+from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageError
+from confgcn.experiments import graph_source, tuning
 from confgcn.experiments.graph_source import GraphFiles, Shares
 from confgcn.experiments.runs import RunRequest
-from confgcn.experiments.tuning import search, validation_accuracy
+from confgcn.experiments.tuning import read_ranges, search, validation_accuracy
 from confgcn.graph import Graph
 
 optuna = pytest.importorskip("optuna")
@@ -127,3 +129,51 @@ def test_files_are_read_once_and_must_leave_something_to_compare_by(
     assert len(reads) == 1
     with pytest.raises(DataError, match="--validation"):
         search(RunRequest(GraphFiles(tmp_path / "g"), method="gcn"), storage=tmp_path / "b.db", **where)
+
+
+def test_an_error_of_a_training_is_not_taken_for_one_of_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> float:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(tuning, "validation_accuracy", fail)
+    (tmp_path / "space.toml").write_text("epochs = [1]")
+    with pytest.raises(ValueError, match=r"^a bug$") as raised:
+        search(REQUEST, space=tmp_path / "space.toml", storage=tmp_path / "study.db", trials=1, notify=print)
+    assert not isinstance(raised.value, ConfGCNError)
+
+
+@pytest.mark.parametrize(
+    ("space", "problem"),
+    [
+        ("", "the space names no setting to search"),
+        ("epochs = 3", "range of epochs: expected a list of choices"),
+        ("epochs = [0]", "epochs = 0"),
+        ("eppochs = [1]", "unknown setting 'eppochs': did you mean 'epochs'"),
+        ("epochs = [", "not a TOML file"),
+    ],
+)
+def test_what_is_wrong_in_a_space_is_said_with_its_file(tmp_path: Path, space: str, problem: str) -> None:
+    (tmp_path / "space.toml").write_text(space)
+    with pytest.raises(UsageError, match=rf"/space\.toml: .*{problem}"):
+        read_ranges(REQUEST, tmp_path / "space.toml")
+
+
+def test_a_request_that_cannot_be_used_has_nothing_to_do_with_the_space(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("epochs = [1]")
+    with pytest.raises(UsageError, match="unknown preset of gcn 'none'") as raised:
+        read_ranges(replace(REQUEST, preset="none"), tmp_path / "space.toml")
+    assert "space.toml" not in str(raised.value)
+
+
+def test_a_database_that_holds_nonsense_is_named(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text("epochs = [1]\nhidden_dim = [4]")
+    where = {"space": tmp_path / "space.toml", "storage": tmp_path / "study.db", "notify": lambda _: None}
+    search(REQUEST, trials=1, **where)
+    with closing(sqlite3.connect(tmp_path / "study.db")) as database:
+        database.execute("UPDATE trials SET datetime_start = 'yesterday'")
+        database.execute("UPDATE trial_params SET distribution_json = '{'")
+        database.commit()
+    with pytest.raises(ResourceError, match=r"the study /.*/study\.db cannot be used: "):
+        search(REQUEST, trials=2, **where)

@@ -11,6 +11,8 @@ import hashlib
 import itertools
 import json
 import multiprocessing
+import os
+import re
 import runpy
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,6 +91,11 @@ class Started:
         assert not hangs, f"still running after {seconds} s: {texts}"
         assert self.process.exitcode is not None
         return Ended(self.process.exitcode, *texts)
+
+    def send(self, number: int) -> None:
+        """A signal to it alone."""
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
 
     def peak(self, seconds: float = 120.0) -> int:
         """The most memory that it held at once, in kilobytes, until it ended well."""
@@ -176,6 +183,8 @@ class Outside:
         for part in naming:
             assert part in ended.errors, (part, ended.errors)
         assert len(ended.errors) <= LONGEST_MESSAGE, ended.errors
+        assert len(re.findall(r"(?m)^error: ", ended.errors)) == 1, ended.errors
+        assert ended.errors.splitlines()[-1].startswith("error: "), ended.errors
         assert ended.out == ""
         assert contents(self.folder) == before, "a refused input must leave every file as it was"
         return ended

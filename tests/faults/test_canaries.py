@@ -73,6 +73,8 @@ NEW_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     ("z.graphml", ("predict", "run", "--graph", "z.graphml")),
 ]
 PLACES = [*GRAPH_PLACES, *SETTINGS_PLACES, *NEW_PLACES]
+NOT_AS_ARRAYS = ("x.npy", "cora_ml/cora_ml.npz")  # a graph is no lone array, and an array that is missing is said first
+CITATION = [f"{matrix}_{part}" for matrix in ("adj", "attr") for part in ("data", "indices", "indptr", "shape")]
 
 
 class Python2Pickler(pickle._Pickler):
@@ -125,8 +127,10 @@ def sound(outside_before: Outside) -> Path:
 def saving_always() -> Iterator[None]:
     defaults = Checkpointer.__init__.__kwdefaults__
     before, defaults["seconds_between"] = defaults["seconds_between"], 0.0
-    yield
-    defaults["seconds_between"] = before
+    try:
+        yield
+    finally:
+        defaults["seconds_between"] = before
 
 
 def write_planetoid(folder: Path) -> None:
@@ -186,15 +190,22 @@ def test_the_canaries_do_fire_where_somebody_lets_them(canaries: dict[str, bytes
         (tmp_path / "canary").rmdir()
 
 
+def codes(file: str, kind: str) -> tuple[int, ...]:
+    """A pickle where pickles are read and objects where arrays are read are refused as what they are."""
+    is_pickle = kind.startswith("pickle") and "/ind." in file and not file.endswith(".index")
+    is_array = file.endswith(f".{kind}") and file not in NOT_AS_ARRAYS
+    return (6,) if is_pickle or is_array else (2, 3, 4, 6)
+
+
 @pytest.mark.fault("S01", "S02", "S03", "N07")
 @pytest.mark.parametrize(("file", "words"), PLACES, ids=lambda value: value if isinstance(value, str) else "")
 def test_no_place_of_an_input_wakes_a_canary(
     place: Path, canaries: dict[str, bytes], file: str, words: tuple[Any, ...]
 ) -> None:
-    for content in canaries.values():
+    for kind, content in canaries.items():
         put(place, file, content)
         code, message = ended(place, *words)
-        assert code in (2, 3, 4, 6), message
+        assert code in codes(file, kind), (kind, code, message)
         assert Path(file).name in message
 
 
@@ -205,21 +216,23 @@ def test_from_outside_the_file_is_refused_by_name(
 ) -> None:
     file, words = PLACES[number]
     shutil.copytree(sound, outside.folder, dirs_exist_ok=True)
-    put(outside.folder, file, canaries[KINDS[number % len(KINDS)]])
+    kind = KINDS[number % len(KINDS)]
+    put(outside.folder, file, canaries[kind])
     before = contents_of(outside.folder)
     finished = outside.run(*words)
-    assert finished.code in (2, 3, 4, 6), finished.errors
+    assert finished.code in codes(file, kind), finished.errors
     assert Path(file).name in finished.errors
     assert contents_of(outside.folder) == before
 
 
 @pytest.mark.fault("S01")
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("pickle")])
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "test.index"])
 def test_the_refused_name_of_a_planetoid_file_is_said(
-    outside: Outside, sound: Path, canaries: dict[str, bytes], part: str
+    outside: Outside, sound: Path, canaries: dict[str, bytes], part: str, kind: str
 ) -> None:
     shutil.copytree(sound / "small", outside.folder / "small")
-    put(outside.folder, f"small/ind.small.{part}", canaries["pickle2"])
+    put(outside.folder, f"small/ind.small.{part}", canaries[kind])
     outside.refuses("inspect", "small", code=6, naming=[f"ind.small.{part}", "refused the global", "mkdir"])
 
 
@@ -231,6 +244,20 @@ def test_an_array_of_objects_is_refused_as_unsafe(
     shutil.copytree(sound / "mygraph", outside.folder / "mygraph")
     put(outside.folder, name, canaries[name[2:]])
     outside.refuses("inspect", *TABLES, "--features", name, code=6, naming=[name, "object array"])
+
+
+@pytest.mark.fault("S03")
+@pytest.mark.parametrize("name", [*CITATION, "labels"])
+def test_each_array_of_a_citation_graph_is_refused_where_it_holds_objects(
+    outside: Outside, canaries: dict[str, bytes], name: str
+) -> None:
+    eye = sp.csr_matrix(np.eye(4, dtype=np.float32))
+    parts = {entry: np.asarray(getattr(eye, entry.split("_")[1])) for entry in CITATION} | {"labels": np.arange(4) % 2}
+    del parts[name]
+    np.savez(outside.folder / "x.npz", **parts)
+    with zipfile.ZipFile(outside.folder / "x.npz", "a") as archive:
+        archive.writestr(f"{name}.npy", canaries["npy"])
+    outside.refuses("inspect", "./x.npz", code=6, naming=["x.npz", name, "object array"])
 
 
 @pytest.mark.fault("S03")

@@ -111,7 +111,7 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
     folder, words = outside.folder, (*COMMAND, "--seeds", 8)
     stopped = outside.start(*words, "--jobs", 1, has_workers=True)
     wait_until(lambda: len(rows(folder)) > 0)
-    os.kill(stopped.process.pid or 0, signal.SIGTERM)
+    stopped.send(signal.SIGTERM)
     ended = stopped.wait(60)
     assert ended.code == 128 + signal.SIGTERM
     assert "stopped by SIGTERM; give the same command again to go on" in ended.errors

@@ -107,7 +107,7 @@ def test_a_cancelled_search_keeps_its_trials_and_does_not_try_them_again(
     outside.write("space.toml", SPACE)
     cancelled = outside.start(*TUNE)
     wait_until(lambda: cancelled.errors.is_file() and "trial 1:" in cancelled.errors.read_text())
-    os.kill(cancelled.process.pid or 0, number)
+    cancelled.send(number)
     ended = cancelled.wait()
     kept = tried(outside.folder / "study.db")
     assert 2 <= len(kept) < 6

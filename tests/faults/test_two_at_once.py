@@ -165,7 +165,9 @@ def test_the_lock_of_a_killed_process_is_taken_over_with_a_notice(
 
 @pytest.mark.fault("P11")
 @pytest.mark.parametrize(
-    ("text", "named"), [(str(os.getpid()), str(os.getpid())), ("\udcff" * 9, "unknown"), ("9" * 99, "9" * 20)]
+    ("text", "named"),
+    [(str(os.getpid()), str(os.getpid())), ("\udcff" * 9, "unknown"), ("9" * 99, "9" * 20)],
+    ids=["a process that lives", "no text", "no process"],
 )
 def test_what_counts_is_who_holds_a_lock_and_not_what_is_written_in_it(
     graph: Outside, differences: Differences, finished: Path, text: str, named: str

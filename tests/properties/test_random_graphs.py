@@ -33,7 +33,9 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
-SPOKEN_OF = ("adjacency", "class", "diverged", "edge_index", "edges", "features", "label", "nodes", "test", "validation")
+SPOKEN_OF = (
+    *("adjacency", "class", "diverged", "edge_index", "edges", "features", "label", "nodes", "test", "validation"),
+)
 
 ordinary = st.floats(-8, 8, width=32)
 extreme = st.sampled_from([0.0, -0.0, 1.0, SMALLEST, 1e-30, 1e19, 1e30, LARGEST, -LARGEST])
@@ -231,7 +233,7 @@ def test_the_estimator_gives_finite_probabilities_or_says_what_is_wrong(
     estimator = ConfGCNClassifier(
         method=method, settings={"epochs": 2, **QUICK.get(method, {})}, validation=validation, random_state=1
     )
-    fit, complaint = attempt(lambda: estimator.fit(*arrays), ConfGCNError, ValueError)
+    fit, complaint = attempt(lambda: estimator.fit(*arrays), ConfGCNError)
     if fit is None:
         assert any(word in complaint for word in SPOKEN_OF), complaint
         return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -98,9 +101,67 @@ def test_a_request_during_the_setup_stops_a_method_without_epochs_too(tmp_path: 
 
 def test_signals_are_caught_inside_and_given_back_after() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(StoppedError, match="at once by SIGTERM") as raised, stop_request() as request:
-        signal.raise_signal(signal.SIGINT)
-        assert request.received == signal.SIGINT
-        signal.raise_signal(signal.SIGTERM)
+
+    def two_signals() -> None:
+        with stop_request() as request:
+            signal.raise_signal(signal.SIGINT)
+            assert request.received == signal.SIGINT
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(StoppedError, match="at once by SIGTERM") as raised:
+        two_signals()
     assert raised.value.exit_code == 143
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def longer(state: tuple[dict[str, torch.Tensor], dict[str, Any]]) -> None:
+    state[1]["history"].append({"epoch": 6, "loss": 1.0})
+
+
+def halved(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {"method/layers.0.weight": tensors["method/layers.0.weight"].half()}
+
+
+DAMAGES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "an epoch less": (lambda state: state[1]["history"].pop(0), "epoch 1 of the history"),
+    "an epoch more, not looked at": (longer, "what was seen of the validation set"),
+    "no history": (lambda state: state[1].update(history="x"), "no list"),
+    "another best epoch": (lambda state: state[1].update(best_epoch=9), "no best epoch that fits"),
+    "half a best epoch": (lambda state: state[1].update(best_epoch=2.0), "no best epoch that fits"),
+    "no best epoch": (lambda state: state[1].update(best_epoch=None), "no best epoch that fits"),
+    "parts of another kind": (lambda state: state[1].update(parts=[1]), "lacks 1"),
+    "no random numbers": (lambda state: state[0]["random"].zero_(), "random numbers"),
+    "another type": (lambda state: state[0].update(halved(state[0])), r"no method/layers\.0\.weight that fits"),
+    "the best of another shape": (
+        lambda state: state[0].update({"best/layers.0.weight": torch.zeros(1)}),
+        r"no best/layers\.0\.weight that fits",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_state_of_another_form_is_refused_before_anything_is_changed(six_nodes: Graph, kind: str) -> None:
+    finished = loop_of(six_nodes)
+    finished.fit()
+    tensors, record = finished.state()
+    damage, problem = DAMAGES[kind]
+    state = {name: value.clone() for name, value in tensors.items()}, {**record, "history": [*record["history"]]}
+    damage(state)
+    loop = loop_of(six_nodes)
+    before, drawn = {name: value.clone() for name, value in loop.method.state_dict().items()}, torch.get_rng_state()
+    with pytest.raises(CorruptFileError, match=problem):
+        loop.load_state(*state)
+    assert (loop.history, loop.best) == ([], None)
+    assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), drawn)
+
+
+def test_a_damaged_one_that_was_passed_over_takes_no_place_of_a_whole_one(tmp_path: Path, six_nodes: Graph) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    for suffix in (".json", ".safetensors"):
+        shutil.copy(tmp_path / f"epoch-0000005{suffix}", tmp_path / f"epoch-0000009{suffix}")
+    (tmp_path / "epoch-0000009.safetensors").write_bytes(b"damaged")
+    loop = loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0))
+    resume_from(tmp_path, loop)
+    loop.callbacks[0]._save(loop)
+    assert [name for name in names(tmp_path) if name.endswith(".json")] == ["epoch-0000004.json", "epoch-0000005.json"]

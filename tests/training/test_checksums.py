@@ -85,3 +85,11 @@ def test_names_that_lead_elsewhere_are_not_followed(folder: Path) -> None:
     (folder / SUMS).write_text(f"{line}# sha256 of the lines above: {seal}\n")
     with pytest.raises(CorruptFileError, match="not checksums of files beside it"):
         verify(folder)
+
+
+def test_what_was_begun_cannot_be_resumed_without_its_record(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b"{}")
+    write_checksums(folder, [folder / "config.json"], still_to_come={})
+    (folder / "config.json").write_bytes(b"[]")
+    with pytest.raises(CorruptFileError, match=r"config\.json: corrupt, .* with --overwrite"):
+        verify(folder)

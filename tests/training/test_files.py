@@ -147,3 +147,65 @@ def test_what_a_killed_process_has_left_of_a_file_goes_when_the_file_is_written_
 def test_a_pickle_is_told_from_a_file_that_is_damaged(tmp_path: Path, content: bytes, is_one: bool) -> None:
     with pytest.raises(UnsafeFileError, match="x: is a pickle") if is_one else nullcontext():
         files.refuse_pickle(tmp_path / "x", content)
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """A folder of a stranger's may hold a link where a temporary file is to be."""
+    file, victim = tmp_path / "file", tmp_path / "victim"
+    victim.write_text("precious")
+    files.temporary(file).symlink_to(victim)
+    with pytest.raises(ResourceError, match=r"could not write .*/file: Too many levels of symbolic links"):
+        files.write_atomic(file, b"new")
+    assert (victim.read_text(), file.exists()) == ("precious", False)
+    files.write_atomic(file, b"new")
+    assert (victim.read_text(), file.read_bytes()) == ("precious", b"new")
+
+
+@pytest.mark.parametrize("content", [b'{"a": "\\ud800"}', b'{"a": "\xed\xa0\x80"}', '{"a": 1}'.encode("utf-16")])
+def test_json_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(CorruptFileError, match=r"x\.json: corrupt, not readable as JSON"):
+        files.read_json(tmp_path / "x.json")
+
+
+def test_escapes_of_whole_characters_are_read(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(r'{"a": "\u00e9 \ud83d\ude00"}')
+    assert files.read_json(tmp_path / "x.json") == {"a": "é \U0001f600"}
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+def test_a_number_that_no_file_of_ours_holds_fits_no_checksum(stem: Path, number: str) -> None:
+    path = stem.with_suffix(".json")
+    path.write_text(path.read_text().replace('"epoch": 3', f'"epoch": {number}'))
+    with pytest.raises(CorruptFileError, match="its checksum does not match"):
+        files.read_tensors(stem)
+
+
+def test_neither_a_schema_nor_tensors_make_a_long_message(stem: Path) -> None:
+    path, tensors = stem.with_suffix(".json"), stem.with_suffix(".safetensors")
+    record = json.loads(path.read_text())
+    header = json.dumps({"x" * 5000: {"dtype": "y" * 5000, "shape": [], "data_offsets": [0, 0]}}).encode()
+    tensors.write_bytes(len(header).to_bytes(8, "little") + header)
+    files.write_sealed(path, {"tensors_sha256": files.digest(tensors.read_bytes())})
+    with pytest.raises(CorruptFileError, match=r"model\.safetensors: corrupt \(") as raised:
+        files.read_tensors(stem)
+    assert len(str(raised.value)) < 500
+    path.write_text(json.dumps({**record, "schema": "x" * 5000}))
+    with pytest.raises(CorruptFileError, match=r"model\.json: schema 'x{199}\.\.\.") as raised:
+        files.read_tensors(stem)
+    assert len(str(raised.value)) < 500
+
+
+def test_where_one_of_several_cannot_be_replaced_none_is(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(b"old")
+    other.symlink_to(one)
+    with pytest.raises(ResourceError, match=r"other: .*no file"):
+        files.write_together({one: b"new", other: b"new"})
+    assert one.read_bytes() == b"old"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.json")
+    with pytest.raises(CorruptFileError, match=r"x\.json: corrupt, it is no file"):
+        files.read_json(tmp_path / "x.json")

@@ -34,3 +34,16 @@ def test_a_wrong_setting_is_named(values: dict[str, Any], message: str) -> None:
 
 def test_right_settings_pass() -> None:
     assert validated(Recipe, {"epochs": 7}, where="here").epochs == 7
+
+
+def test_many_and_long_values_make_no_long_message() -> None:
+    with pytest.raises(UsageError, match=r"epochs = 9{60}\.\.\.: ") as raised:
+        validated(Recipe, {"epochs": int("9" * 4000)}, where="here")
+    assert len(str(raised.value)) < 300
+    with pytest.raises(UsageError, match=r"; and 2 more$") as raised:
+        validated(
+            Recipe,
+            dict.fromkeys(("epochs", "learning_rate", "stop", "select", "patience", "optimiser"), "x" * 3000),
+            where="here",
+        )
+    assert len(str(raised.value)) < 1000

@@ -173,3 +173,33 @@ def test_a_folder_of_a_process_that_was_killed_before_it_recorded_anything_can_b
     with claimed(tmp_path, if_exists="refuse"):
         RunDirectory(tmp_path).start({"a": 1})
     assert not (tmp_path / "config.json.tmp").exists()
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 10**6, "١٢".encode(), b"4711 and more"])
+def test_a_lock_that_holds_no_number_was_left_by_an_unknown_process(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.lock").write_bytes(content)
+    with held(tmp_path) as notices:
+        (notice,) = notices
+    assert "took over from process " in notice
+    assert len(notice) < 200
+    assert (tmp_path / "run.lock").read_bytes() == b""
+
+
+def test_a_lock_is_not_opened_through_a_link(tmp_path: Path) -> None:
+    """It would empty what the link leads to."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.lock").symlink_to(victim)
+    for use in (held(tmp_path / "run"), claimed(tmp_path / "run", if_exists="refuse")):
+        with pytest.raises(OSError, match="symbolic links"), use:
+            pytest.fail("it was held")
+    assert victim.read_text() == "precious"
+
+
+def test_of_many_settings_that_differ_some_are_said(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    directory.start({f"{'k' * 900}{number}": "v" * 900 for number in range(50)})
+    with pytest.raises(UsageError, match=r"cannot resume with other settings \(.*; 50 in all\)") as raised:
+        directory.start({})
+    assert len(str(raised.value)) < 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import selectors
@@ -182,7 +183,7 @@ def _limit_memory() -> None:
 
 
 def batches_of(readers: dict[str, Reader], cases: int | None, size: int = BATCH) -> Iterator[Batch]:
-    """So many cases in all, shared out and taken in turn; without a number there is no end."""
+    """So many cases in all or a few more, shared out and taken in turn; without a number there is no end."""
     total = sum(reader.share for reader in readers.values())
     quotas = {name: _quota(reader.share / total, cases) for name, reader in readers.items()}
     begun = dict.fromkeys(readers, 0)
@@ -195,7 +196,7 @@ def batches_of(readers: dict[str, Reader], cases: int | None, size: int = BATCH)
 
 
 def _quota(share: float, cases: int | None) -> float:
-    return float("inf") if cases is None else max(1, round(cases * share))
+    return float("inf") if cases is None else max(1, math.ceil(cases * share))
 
 
 def as_record(tally: Tally) -> dict[str, Any]:

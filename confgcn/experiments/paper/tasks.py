@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from confgcn.data.datasets import load_graph
-from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, StoppedError
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, ResourceError, StoppedError
 from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Job
 from confgcn.experiments.paper.measurements import MEASURES, Measurements
@@ -59,6 +59,8 @@ def perform(task: Task) -> Outcome:
         return Diverged()
     except ConfGCNError as error:
         return Failure(str(error), error.exit_code)
+    except (OSError, MemoryError) as error:
+        return Failure(str(error) or "not enough memory", ResourceError.exit_code)
     except Exception as error:  # one job's bug must not cost the others their results
         return Failure(f"{type(error).__name__}: {error}", 1)
 

@@ -154,3 +154,23 @@ def test_numbers_of_another_version_are_an_error_that_says_so(tmp_path: Path) ->
     (tmp_path / "figure3.json").write_text('{"lines": []}')
     with pytest.raises(CorruptFileError, match="another version"):
         render(tmp_path, ("figure3",))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {**PRESETS, "limits": 5},
+        {**PRESETS, "limits": [{"title": 7, "cells": {"demo": CELL}}]},
+        {**PRESETS, "limits": [{"title": "both", "cells": {"demo": {**CELL, "mean": "x"}}}]},
+        {**PRESETS, "datasets": {}, "limits": [[]]},
+    ],
+    ids=["a number", "a title that is no text", "a mean that is no number", "lists"],
+)
+def test_numbers_in_a_form_that_nothing_is_drawn_from_are_of_another_version(
+    folder: Path, numbers: dict[str, Any]
+) -> None:
+    (folder / "presets.json").write_bytes(to_json(numbers))
+    before = sorted(file.name for file in folder.iterdir())
+    with pytest.raises(CorruptFileError, match=rf"{folder}: holds numbers of another version \(.*make them again"):
+        render(folder, ("presets",))
+    assert sorted(file.name for file in folder.iterdir()) == before

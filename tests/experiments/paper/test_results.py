@@ -236,3 +236,24 @@ def test_a_table_that_is_no_text_is_not_read(results: Results) -> None:
     results.table.write_bytes(b"\xff\xfe\n")
     with pytest.raises(CorruptFileError, match="not readable as text"):
         Results(results.folder)
+
+
+def test_what_a_hash_stands_for_is_there_or_the_file_is_corrupt(three: Results) -> None:
+    assert three.meaning("settings") == {"a": 1}
+    three.meanings["odd"] = 5  # type: ignore[assignment]
+    for key in ("odd", "none"):
+        with pytest.raises(CorruptFileError, match=rf"settings\.json: corrupt, it does not say what {key} stands for"):
+            three.meaning(key)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e999"])
+def test_a_number_that_is_not_finite_is_no_result(three: Results, number: str) -> None:
+    three.table.write_text(three.table.read_text().replace("0.666667", number))
+    with pytest.raises(CorruptFileError, match=r"results\.csv, line 2: not a row of results \(.* is not finite\)"):
+        Results(three.folder)
+
+
+def test_a_cell_without_end_is_a_corrupt_file(three: Results) -> None:
+    three.table.write_text(three.table.read_text().replace("0.666667", '"' + "x" * 200_000))
+    with pytest.raises(CorruptFileError, match=r"results\.csv"):
+        Results(three.folder)

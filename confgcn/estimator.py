@@ -19,6 +19,7 @@ from torch import Tensor
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
 from confgcn.confidence.reasons import Explanation, explain
 from confgcn.data.converters import raw_graph
+from confgcn.data.input_files import naming
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
 from confgcn.data.raw import RawGraph
@@ -199,7 +200,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if target.estimator.is_file():
             record = EstimatorRecord.read(target.estimator, num_nodes=run.graph.num_nodes)
         else:
-            record = EstimatorRecord.of_run(run)
+            with naming(target.path):
+                record = EstimatorRecord.of_run(run)
         try:
             estimator = cls(**record.params)
             estimator._request(run.graph).settings()

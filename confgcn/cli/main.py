@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import signal
 import sys
 import traceback
@@ -31,13 +30,13 @@ from confgcn.cli import (
 )
 from confgcn.cli.console import complain
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
+from confgcn.training.memory_limits import limits_set
 from confgcn.training.signals import stop_signals
 
 # What torch, the loader of libraries and Python say where there is no memory, and no class of error tells it.
 _OUT_OF_MEMORY = re.compile(r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE)
 _OUT_OF_RESOURCES = re.compile(r"can't start new thread|too many open files|\bError 24\b", re.IGNORECASE)
 _Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # of all that is wrong with words; typer has no name for it
-_FEWEST_BYTES = 2**30  # of address space: the libraries alone take 0.9 GB, and some end the process where it is less
 
 app = typer.Typer(
     name="confgcn",
@@ -111,15 +110,12 @@ def _check_surroundings() -> None:
         Path.cwd()
     except OSError:
         raise ResourceError("the working directory is gone: change to a folder that is there") from None
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # each thread takes address space of its own
-    if limit < _FEWEST_BYTES:
-        raise ResourceError(
-            f"not enough memory: this process may take {limit:,} bytes (ulimit -v), and needs {_FEWEST_BYTES:,}"
-        )
+    for limit, allowed in limits_set().items():
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(name, "1")  # each thread takes memory of its own
+        if allowed < limit.fewest:
+            found = f"this process may take {allowed:,} bytes ({limit.command}), and needs {limit.fewest:,}"
+            raise ResourceError(f"not enough memory: {found}")
 
 
 def _is_expected(error: Exception) -> bool:
@@ -146,9 +142,8 @@ def _shortage(error: Exception) -> str:
 
     asked = re.search(r"(\d+) bytes", str(error))
     wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    within = "" if limit == resource.RLIM_INFINITY else f" within the limit of {limit:,} bytes (ulimit -v)"
-    return f"{wanted}{available_memory():,} are available{within}"
+    within = [f" within the limit of {allowed:,} bytes ({limit.command})" for limit, allowed in limits_set().items()]
+    return f"{wanted}{available_memory():,} are available{' and'.join(within)}"
 
 
 def _leave(number: int, frame: Any) -> NoReturn:

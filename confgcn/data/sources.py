@@ -7,6 +7,7 @@ import http.client
 import os
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -38,7 +39,11 @@ class Source:
 def cache_folder() -> Path:
     """Where downloads are kept: ``$XDG_CACHE_HOME/confgcn``, by default ``~/.cache/confgcn``."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "confgcn"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "confgcn"
+    except RuntimeError:  # a container may run as a user whom nobody knows
+        known = f"HOME, XDG_CACHE_HOME or, for files that are there, {DATA_VARIABLE}"
+        raise ResourceError(f"no folder to keep downloads in: this user has no home; set {known}") from None
 
 
 def find(source: Source, data_dir: Path | None) -> Path | None:
@@ -73,7 +78,8 @@ def _roots(data_dir: Path | None) -> Iterator[Path]:
         yield data_dir
     if os.environ.get(DATA_VARIABLE):
         yield Path(os.environ[DATA_VARIABLE])
-    yield cache_folder()
+    with suppress(ResourceError):
+        yield cache_folder()
 
 
 def _verify(path: Path, expected: str) -> None:

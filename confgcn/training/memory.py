@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 from functools import cache
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from torch import nn
 
 from confgcn.exceptions import ResourceError
 from confgcn.training.control_groups import memory_left
+from confgcn.training.memory_limits import left_by_limits
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
 
 COPIES = 5  # weights, gradients, two moments of Adam, the best weights so far
-RESERVE = 2**26  # of a limited address space: without any left, Python can loop for ever over an error it cannot raise
 
 
 def check_memory(method: nn.Module) -> None:
@@ -49,7 +48,7 @@ def reuse_freed_memory() -> None:
 
 def available_memory() -> int:
     """Bytes this process may still take: what the machine, its container and its own limit leave, the least of them."""
-    bounds = [_free_memory(), memory_left(), _left_by_limit()]
+    bounds = [_free_memory(), memory_left(), left_by_limits()]
     return max(0, min(bound for bound in bounds if bound is not None))
 
 
@@ -60,16 +59,3 @@ def _free_memory() -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _left_by_limit() -> int | None:
-    """What is left of the process's address space, if that is limited."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
-        return None
-    return soft - _address_space() - RESERVE
-
-
-def _address_space() -> int:
-    usage = Path("/proc/self/statm")  # Linux; elsewhere a limit is taken for what it leaves
-    return int(usage.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if usage.is_file() else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pwd
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -130,6 +131,22 @@ def test_the_cache_is_in_the_home_folder_by_default(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "confgcn"
+
+
+def test_without_a_home_only_what_would_be_downloaded_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert find(source_at(), put(tmp_path / "given")) == tmp_path / "given"
+    monkeypatch.setenv("CONFGCN_DATA", "")
+    assert find(source_at(), None) is None
+    with pytest.raises(ResourceError, match=r"no home; set HOME, XDG_CACHE_HOME"):
+        find_or_download(source_at(), None)
 
 
 def test_g01_a_missing_folder_is_named_with_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from confgcn.data.demo import load_demo
 from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
-from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.estimator import ConfGCNClassifier
+from confgcn.exceptions import CorruptFileError, DataError, UsageError
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import RunRequest, train, trained_loop
 from confgcn.experiments.saved_run import SavedRun, finished_run, graph_of, load_run
@@ -171,3 +172,10 @@ def test_a_graph_that_does_not_belong_to_the_run_is_said_with_its_file(run: RunD
     run.graph.write_bytes(graph_npz_bytes(replace(raw_from_graph(CROSS_FITTED), edges=np.array([[0, 999]]))))
     with pytest.raises(DataError, match=r"graph\.npz: edges: row 0 names node 999"):
         graph_of(run.path, saved)
+
+
+def test_a_preset_that_is_not_known_any_more_is_said_with_the_run(run: RunDirectory) -> None:
+    run.estimator.unlink(missing_ok=True)
+    forge(run, "model", lambda _, record: record["config"].update(preset="forgotten"))
+    with pytest.raises(UsageError, match=rf"{run.path}: unknown preset of confgcn 'forgotten'"):
+        ConfGCNClassifier.load(run.path)

@@ -184,7 +184,7 @@ class Outside:
             assert part in ended.errors, (part, ended.errors)
         assert len(ended.errors) <= LONGEST_MESSAGE, ended.errors
         assert len(re.findall(r"(?m)^error: ", ended.errors)) == 1, ended.errors
-        assert ended.errors.splitlines()[-1].startswith("error: "), ended.errors
+        assert re.search(r"(?m)^error: .*\n(  .*\n)*\Z", ended.errors), ended.errors  # last, its further lines set in
         assert ended.out == ""
         assert contents(self.folder) == before, "a refused input must leave every file as it was"
         return ended

@@ -72,23 +72,31 @@ def test_a_limit_on_open_files_is_an_error_until_there_are_enough(
     assert {codes[0], codes[-1]} == {4, 0}
 
 
-# The address space that the process has taken, and so much more.
+# What the process has taken, or what it needs in any case, and so much more.
 LITTLE_MEMORY = """
-import os, pathlib, resource
-taken = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-highest = max(taken, 2**30) + {more}
-resource.setrlimit(resource.RLIMIT_AS, (highest, highest))
+import resource
+from confgcn.training.memory_limits import LIMITS
+limit = LIMITS[{number}]
+highest = max(limit.taken, limit.fewest) + {more}
+resource.setrlimit(limit.kind, (highest, highest))
 """
 
 
 @pytest.mark.fault("P09")
-@pytest.mark.parametrize("highest", [0, 1, 50 * MB, 500 * MB, 2**30 - 1])
+@pytest.mark.parametrize(
+    ("kind", "highest"),
+    [
+        *((resource.RLIMIT_AS, highest) for highest in (0, 1, 50 * MB, 500 * MB, 2**30 - 1)),
+        *((resource.RLIMIT_DATA, highest) for highest in (0, 300 * MB, 2**29 - 1)),
+    ],
+)
 @pytest.mark.parametrize("words", [TRAIN, ("evaluate", "run"), ("inspect", "mygraph")], ids=lambda words: words[0])
 def test_less_memory_than_the_libraries_take_is_refused_with_both_numbers(
-    outside: Outside, words: tuple[Any, ...], highest: int
+    outside: Outside, words: tuple[Any, ...], kind: int, highest: int
 ) -> None:
-    naming = ["not enough memory", f"may take {highest:,} bytes", f"needs {2**30:,}"]
-    outside.refuses(*words, code=4, naming=naming, limits={resource.RLIMIT_AS: highest})
+    needed = 2**30 if kind == resource.RLIMIT_AS else 2**29
+    naming = ["not enough memory", f"may take {highest:,} bytes", f"needs {needed:,}"]
+    outside.refuses(*words, code=4, naming=naming, limits={kind: highest})
 
 
 @pytest.mark.fault("P09")
@@ -100,29 +108,31 @@ def test_memory_that_can_be_foretold_to_be_too_little_is_refused_with_both_numbe
         "are available",
         "hidden_dim",
     ]
-    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(more=200 * MB))
+    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(number=0, more=200 * MB))
 
 
 @pytest.mark.fault("P09")
-def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outside: Outside) -> None:
+@pytest.mark.parametrize("number", [0, 1], ids=["addresses", "data"])
+def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outside: Outside, number: int) -> None:
     outside.write_graph(nodes=3000)
     codes = []
-    for more in (0, 30, 90, 2000):
-        words = (*TRAIN[:-1], f"run-{more}", "--set", "hidden_dim=2000")
-        ended = outside.run(*words, before=LITTLE_MEMORY.format(more=more * MB))
+    for more in (0, 30, 90, 3000):
+        words = (*TRAIN[:-1], f"run-{more}", "--set", "hidden_dim=5000")
+        ended = outside.run(*words, before=LITTLE_MEMORY.format(number=number, more=more * MB))
         codes.append(ended.code)
         if ended.code:
             assert re.search(r"not enough memory .* available within the limit of [\d,]+ bytes", ended.errors), (
                 ended.errors
             )
-    assert codes == [4, 4, 4, 0]
+    assert (codes[0], codes[-1]) == (4, 0)
+    assert codes == sorted(codes, reverse=True)
 
 
 @pytest.mark.fault("P09")
-@pytest.mark.parametrize("kilobytes", [50_000, 2**20])
-def test_a_limit_of_the_shell_is_met_without_a_crash(outside: Outside, kilobytes: int) -> None:
+@pytest.mark.parametrize("limit", ["-v 50000", "-v 1048576", "-d 200000", "-d 524288"])
+def test_a_limit_of_the_shell_is_met_without_a_crash(outside: Outside, limit: str) -> None:
     """A process that must load its libraries within the limit, which those that are forked here have behind them."""
-    words = f"ulimit -v {kilobytes}; exec {sys.executable} -m confgcn train demo --epochs 1 --out run"
+    words = f"ulimit {limit}; exec {sys.executable} -m confgcn train demo --epochs 1 --out run"
     ended = subprocess.run(["/bin/bash", "-c", words], cwd=outside.folder, capture_output=True, text=True, timeout=120)
     assert ended.returncode in (0, 4), ended.stderr
     assert ("error: not enough memory" in ended.stderr) is (ended.returncode == 4), ended.stderr

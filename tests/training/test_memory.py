@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -36,17 +35,14 @@ def test_available_memory_is_a_plausible_number() -> None:
 def test_a_limit_of_the_process_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_free_memory", lambda: 1000)
     monkeypatch.setattr(memory, "memory_left", lambda: None)
-    monkeypatch.setattr(memory, "_address_space", lambda: 300)
-    taken = memory.RESERVE + 300
-    limits = {resource.RLIM_INFINITY: 1000, taken + 2000: 1000, taken + 500: 500, taken - 1: 0}
-    for limit, expected in limits.items():
-        monkeypatch.setattr(memory.resource, "getrlimit", lambda _, limit=limit: (limit, resource.RLIM_INFINITY))
+    for left, expected in ((None, 1000), (2000, 1000), (500, 500), (-1, 0)):
+        monkeypatch.setattr(memory, "left_by_limits", lambda left=left: left)
         assert memory.available_memory() == expected
 
 
 def test_what_a_container_leaves_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_free_memory", lambda: 1000)
-    monkeypatch.setattr(memory, "_left_by_limit", lambda: None)
+    monkeypatch.setattr(memory, "left_by_limits", lambda: None)
     for left, expected in ((2000, 1000), (500, 500), (-1, 0)):
         monkeypatch.setattr(memory, "memory_left", lambda left=left: left)
         assert memory.available_memory() == expected

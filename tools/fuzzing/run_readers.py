@@ -52,7 +52,7 @@ def run_readers(graph: Path, run: seeds.Files, saved: seeds.Files) -> Iterator[R
         yield Reader(f"load/{name}", _load, {name: saved[name]}, saved, seal=seal)
     for name in (*REPORTED, *REPORTED_TOO):
         yield Reader(f"report/{name}", _report, {name: run[name]}, run, 0.5, seal=seal)
-    yield Reader("load/model.json of a command", _load, {"model.json": run["model.json"]}, run, seal=seal)
+    yield Reader("load/command/model.json", _load, {"model.json": run["model.json"]}, run, seal=seal)
     resume, lock = _Resume(graph, run), frozenset({LOCK})
     for slot in (*RESUMED, f"{CHECKPOINT}.json", f"{CHECKPOINT}.safetensors"):
         yield Reader(f"resume/{slot}", resume, {slot: run[slot]}, run, seal=seal, may_write=lock)
@@ -122,7 +122,7 @@ def _predict_graph(folder: Path) -> object:
 
 def _predicted(folder: Path, files: GraphFiles) -> object:
     with mock.patch.object(prediction_files, "write_atomic"):
-        return prediction_files.write_new_predictions(folder, folder / "new_nodes.csv", files)
+        return prediction_files.write_new_predictions(folder, Path("new_nodes.csv"), files)
 
 
 def _rendered(folder: Path) -> object:

@@ -16,7 +16,7 @@ SEVERITIES = {"A": ("must", "all hold"), "B": ("should", "all hold, or a reason"
 
 def blocks() -> dict[str, str]:
     """Tables from recorded results, by name."""
-    measured = [*rows_of_the_list(), files(), soak(), lines(), *mutants()]
+    measured = [*rows_of_the_list(), files(), soak(), *lines(), *mutants()]
     return {
         "reliability": Table("", ("", "asked", "measured", "command", "date"), measured).markdown(),
         "reliability in short": Table("", ("", "measured"), [[row[0], row[2]] for row in measured]).markdown(),
@@ -71,11 +71,13 @@ def soak() -> list[str]:
     return ["soak", asked, measured, "`make soak`", rounds[-1]["date"][:10]]
 
 
-def lines() -> list[str]:
-    """Lines of the package that the tests run."""
+def lines() -> list[list[str]]:
+    """Lines of the package that the tests run, once that was measured."""
+    if not (FOLDER / "coverage.json").is_file():
+        return []
     found = _recorded("coverage.json")
     measured = f"{found['percent']:.1f} % of {found['statements']:,}"
-    return ["lines that the tests run", "at least 95 %", measured, "`make coverage`", found["date"]]
+    return [["lines that the tests run", "at least 95 %", measured, "`make coverage`", found["date"]]]
 
 
 def mutants() -> list[list[str]]:

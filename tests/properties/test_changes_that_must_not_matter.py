@@ -159,7 +159,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return what_comes_of(write_plainly(folder, node_table(), edge_table()))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=45, deadline=None, derandomize=True)
 @given(of_nodes=way_of_a_table, of_edges=way_of_a_table, edges=way_of_edges, path=stations)
 def test_no_way_of_writing_the_same_graph_changes_a_byte(
     reference: list[bytes], of_nodes: dict[str, Any], of_edges: dict[str, Any], edges: dict[str, Any], path: list[str]

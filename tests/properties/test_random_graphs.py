@@ -179,7 +179,7 @@ def check_finite(run: FinishedRun) -> None:
         assert words.isdisjoint({"nan", "inf", "-inf"}), text
 
 
-@repeatable(200)
+@repeatable(150)
 @given(arrays=any_arrays())
 def test_arrays_are_a_whole_graph_or_an_error_that_names_one_of_them(arrays: dict[str, Any]) -> None:
     graph, complaint = attempt(lambda: Graph.build(**arrays), DataError)
@@ -208,7 +208,7 @@ def test_no_order_of_nodes_columns_and_edges_makes_another_graph(pair: tuple[Raw
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
-@repeatable(7)
+@repeatable(6)
 @given(pair=graphs_and_orders())
 def test_every_method_gives_an_error_or_a_finite_result_that_no_order_changes(
     variant: tuple[str, str], pair: tuple[RawGraph, RawGraph]
@@ -225,7 +225,7 @@ def test_every_method_gives_an_error_or_a_finite_result_that_no_order_changes(
 
 
 @pytest.mark.parametrize("method", METHODS)
-@repeatable(12)
+@repeatable(10)
 @given(arrays=matrices(), validation=st.sampled_from([0.0, 0.0, 0.3]))
 def test_the_estimator_gives_finite_probabilities_or_says_what_is_wrong(
     method: str, arrays: tuple[Any, Any, Any], validation: float

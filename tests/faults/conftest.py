@@ -15,6 +15,7 @@ import os
 import re
 import runpy
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from typing import Any
 import pytest
 
 CHILD = Path(__file__).with_name("child.py")
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is inherited: the tests may be run by nohup, commands are not
 # What a process may run first, to be stopped in the middle of writing: a save after every epoch, and slow files.
 SAVING_ALWAYS = """
 from confgcn.training.checkpoint import Checkpointer

@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from confgcn import checks
 from confgcn.exceptions import DataError
+from confgcn.ops import Halo
 from confgcn.receptive_field import ReceptiveField
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -37,6 +38,18 @@ class EdgeCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class Shard:
+    """What a part of a graph knows of the whole, where the other parts are in other processes.
+
+    Shapes: ``nodes`` (N,), sorted: the places of the part's own nodes in the whole, of ``num_all`` nodes.
+    """
+
+    halo: Halo
+    nodes: Tensor
+    num_all: int
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected graph with features, labels and a split. Make one with :meth:`build`.
 
@@ -44,6 +57,9 @@ class Graph:
     ``train``, ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): global ids, which say
     whose per-node parameters belong to which row, also in a part of a graph. ``feature_names`` is empty where columns
     are known by their place alone; ``remarks`` is what reading the graph has found that a user should know.
+
+    A part of a graph whose other parts are elsewhere has a ``shard``: then ``adjacency`` is (N, N + borrowed), rows are
+    the part's own nodes with all edges into them, and ``node_ids`` are places among the part's own parameters.
     """
 
     name: str
@@ -59,6 +75,7 @@ class Graph:
     edge_counts: EdgeCounts
     feature_names: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    shard: Shard | None = None
 
     def __post_init__(self) -> None:
         rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
@@ -122,6 +139,11 @@ class Graph:
     @property
     def num_classes(self) -> int:
         return len(self.class_names)
+
+    @property
+    def halo(self) -> Halo | None:
+        """What is borrowed of other parts; None where the graph is whole."""
+        return None if self.shard is None else self.shard.halo
 
     @cached_property
     def degrees(self) -> Tensor:

@@ -18,15 +18,26 @@ from confgcn.prior import prior_where_silent
 
 @dataclass(frozen=True)
 class Shape:
-    """What a method must know of a graph before it has seen one."""
+    """What a method must know of a graph before it has seen one.
+
+    Of a part of a graph ``num_nodes`` counts all, and ``own`` says which of them are the part's: parameters of nodes
+    are kept for these alone.
+    """
 
     num_nodes: int
     num_features: int
     num_classes: int
+    own: Tensor | None = None
 
     @classmethod
     def of(cls, graph: Graph) -> Shape:
-        return cls(graph.num_nodes, graph.num_features, graph.num_classes)
+        if graph.shard is None:
+            return cls(graph.num_nodes, graph.num_features, graph.num_classes)
+        return cls(graph.shard.num_all, graph.num_features, graph.num_classes, graph.shard.nodes)
+
+    def to_json(self) -> dict[str, int]:
+        """Of a whole graph."""
+        return {name: getattr(self, name) for name in ("num_nodes", "num_features", "num_classes")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +103,13 @@ class AbstractMethod(nn.Module, ABC):
 
     A method without trainable parameters does all its work in :meth:`setup`. All randomness comes from
     torch's default stream, which the loop seeds for the run and gives back afterwards.
+
+    ``per_node`` names the parameters that have a row for every node. A method that names all of them, and borrows
+    what it needs of other nodes (``graph.halo``), can be trained in parts: it says so by ``in_parts``.
     """
+
+    per_node: tuple[str, ...] = ()
+    in_parts: bool = False
 
     @abstractmethod
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:

@@ -78,7 +78,9 @@ def graph_options(
 
     from confgcn.data.structural import KINDS, check_structural
     from confgcn.data.tables import TableOptions
+    from confgcn.distributed.shard_files import is_shard_folder
     from confgcn.experiments.graph_source import GraphFiles, NamedGraph, Shares
+    from confgcn.experiments.sharded_graph import ShardedGraph
 
     shares = Shares(validation, test)
     structural = _separated(add_features)
@@ -101,6 +103,10 @@ def graph_options(
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
         return NamedGraph(str(graph), data_dir)
     path = Path(graph) if graph else None
+    if path is not None and is_shard_folder(path):
+        if edges or nodes or features or structural or shares.any or options != TableOptions():
+            raise UsageError(f"{graph} holds shards, whose features, columns and split are known")
+        return ShardedGraph(path)
     return GraphFiles(path, edges, nodes, features, options, structural, shares)
 
 

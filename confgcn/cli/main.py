@@ -22,6 +22,7 @@ from confgcn.cli import (
     explain,
     inspect,
     methods,
+    partition,
     predict,
     report,
     reproduce,
@@ -51,6 +52,7 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("convert")(convert.convert)
+app.command("partition")(partition.partition)
 app.command("datasets")(datasets.datasets)
 app.command("methods")(methods.methods)
 app.command("tune")(tune.tune)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,14 +11,16 @@ import typer
 from confgcn.cli.config_file import settings_in_file
 from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, path_option, print_json
 from confgcn.cli.graph_options import takes_graph
-from confgcn.exceptions import UsageError
-from confgcn.limits import MAX_SEED, MAX_SEEDS
+from confgcn.distributed.launch import is_started_by_launcher, launch, own_rank
+from confgcn.exceptions import DivergedError, StoppedError, UsageError
+from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_WORKERS
 from confgcn.toml import parse_value, read_toml
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from confgcn.experiments.graph_source import GraphSource
+    from confgcn.experiments.runs import RunRequest
 
 
 @takes_graph
@@ -43,6 +46,9 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     threads: Threads = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, max=MAX_WORKERS, help="Processes that share the graph, each with a part of it.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Train a method on a graph and write a run directory.
@@ -52,11 +58,17 @@ def train(
     or: confgcn train --edges links.csv --nodes people.csv --label team --add-features degree
 
     or: confgcn train cora --seeds 20
+
+    or: torchrun --nproc-per-node 2 -m confgcn train shards/ --out runs/large
     """
     if resume and overwrite:
         raise UsageError("--resume and --overwrite contradict each other")
     if resume and out is None:
         raise UsageError("--resume needs --out, the run directory to go on with")
+    in_parts = is_started_by_launcher()
+    if workers > 1 and not in_parts:
+        _launch(workers, source, out)
+        return
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 
@@ -80,13 +92,39 @@ def train(
     )
     bar = ProgressBar(one_line(f"{source.name}, {method}"))
     try:
-        summary = run(request, notify=notice, callbacks=[bar])
+        summary = (_train_part if in_parts else run)(request, notify=notice, callbacks=[bar])
     finally:
         bar.close()
+    if summary is None:
+        return
     if as_json:
         print_json(summary)
     else:
         _show(summary)
+
+
+def _launch(workers: int, source: GraphSource, out: Path | None) -> None:
+    """The same command again, once for every worker."""
+    from confgcn.training.run_directory import free_directory
+
+    words = sys.argv[1:]
+    if out is None:
+        words += ["--out", str(free_directory(Path("runs"), f"{source.name}-{workers}-workers"))]
+    code = launch(workers, words)
+    if code:
+        raise typer.Exit(code)
+
+
+def _train_part(request: RunRequest, **watching: Any) -> dict[str, Any] | None:
+    """One of several workers; what all of them come to is said by the first."""
+    from confgcn.experiments.distributed_runs import train_in_parts
+
+    try:
+        return train_in_parts(request, **watching)
+    except (DivergedError, StoppedError) as error:
+        if own_rank() == 0:
+            raise
+        raise typer.Exit(error.exit_code) from None
 
 
 def _said(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,26 @@ from typing import Any
 from confgcn.confidence.assessment import Assessment
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
+from confgcn.training.loop import TrainingLoop
 from confgcn.training.rules import Record
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What a training has come to: the method with its selected weights, and what it says of the ``graph`` it saw."""
+
+    graph: Graph
+    method: AbstractMethod
+    prediction: Prediction
+    history: list[Record]
+    best: Record | None
+    validation_accuracy: float | None
+
+    @classmethod
+    def by(cls, loop: TrainingLoop) -> Trained:
+        """In the loop's own process."""
+        accuracy = (loop.best or loop.evaluate()).get("validation_accuracy")
+        return cls(loop.graph, loop.method, loop.predict(), loop.history, loop.best, accuracy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ def software() -> dict[str, Any]:
     }
 
 
-def record_environment(path: Path, graph: Graph) -> list[str]:
+def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> list[str]:
     """Write versions, threads and the hash of the input, or compare them with those a run began with.
 
     Another graph is an error; returns a notice for everything else that a result's bits can depend on.
@@ -52,14 +52,14 @@ def record_environment(path: Path, graph: Graph) -> list[str]:
         **software(),
         "platform": platform.platform(),
         "threads": torch.get_num_threads(),
-        "graph_sha256": graph.fingerprint,
-        "notices": graph.notices(),
+        "graph_sha256": fingerprint,
+        "notices": list(notices),
     }
     if not path.is_file():
         write_sealed(path, now)
         return []
     recorded, current = flattened(read_sealed(path)), flattened(now)
-    if recorded.get("graph_sha256") != graph.fingerprint:
+    if recorded.get("graph_sha256") != fingerprint:
         raise DataError(f"{path.parent}: cannot resume, the run began with another graph")
     return [
         f"{key} was {brief(repr(recorded.get(key)))} when the run began, now {value!r}: the result may differ in its "
@@ -120,7 +120,7 @@ def write_model(
 ) -> None:
     """Weights, what is needed to build the method they belong to, which graph they were trained on, and how logits
     become probabilities."""
-    record: dict[str, Any] = {"shape": asdict(Shape.of(graph)), "graph_sha256": graph.training_view().fingerprint}
+    record: dict[str, Any] = {"shape": Shape.of(graph).to_json(), "graph_sha256": graph.training_view().fingerprint}
     if assessment is not None:
         record |= {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
     write_tensors(stem, method.state_dict(), {"config": config, **record})

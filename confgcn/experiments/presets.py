@@ -14,7 +14,7 @@ from pydantic import BaseModel, create_model
 
 from confgcn.data.input_files import naming
 from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
-from confgcn.data.transforms import FeatureScaling, scale_features
+from confgcn.data.transforms import Columns, FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Shape
@@ -45,8 +45,8 @@ class DataSettings(BaseModel):
     flipped_labels: Share = 0.0
     held_back_validation: Share = 0.0
 
-    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | None = None) -> Graph:
-        """The graph as the method is to see it; ``fitted_on`` is that of the training, where it is another."""
+    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | Columns | None = None) -> Graph:
+        """The graph as the method is to see it; ``fitted_on`` is that of the training, or the whole of a part."""
         if self.edges_between_classes:
             graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
         if self.flipped_labels:

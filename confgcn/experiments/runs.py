@@ -19,7 +19,7 @@ from confgcn.confidence.assessment import assess
 from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import CrossFit, check_fittable, cross_fit, is_needed
-from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.finished_run import FinishedRun, Trained
 from confgcn.experiments.graph_source import GraphSource, source_of
 from confgcn.experiments.presets import ANY, RunSettings, make_method, resolve
 from confgcn.experiments.run_records import read_metrics
@@ -96,13 +96,13 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         notify(f"kernels: {kernels.describe()}")
     with torch.device("meta"):
         check_memory(make_method(first, settings))
-    for notice in (*_settings_notices(request, settings), *first.notices()):
+    for notice in (*settings_notices(request, settings), *first.notices()):
         notify(notice)
     name = f"{request.source.name}-{settings.method}-{settings.preset}"
     out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
         claimed(out, if_exists=request.if_exists) as found,
-        _resumable(out),
+        resumable(out),
         stop_request() as stop,
         computing_with(request.threads),
     ):
@@ -169,7 +169,7 @@ def run_once(
 ) -> dict[str, Any]:
     """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a graph that has no name."""
     directory.start(config)
-    notices = outputs.record_environment(directory.environment, graph)
+    notices = outputs.record_environment(directory.environment, graph.fingerprint, graph.notices())
     for damage in directory.discard_damage():
         notify(f"{damage}; the run is made again")
     if directory.finished:
@@ -189,7 +189,7 @@ def run_once(
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
-    finished = conclude(graph, loop, crossed, config, started=started, notify=notify)
+    finished = conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
     outputs.write_run(directory, finished)
     directory.clear_checkpoints()
     return finished.metrics
@@ -208,7 +208,7 @@ def fit_in_memory(
     with seeded(seed):
         loop = _last_loop(prepared, settings, crossed, callbacks)
         loop.fit()
-    return conclude(graph, loop, crossed, config, started=started, notify=notify)
+    return conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
 
 
 def _last_loop(
@@ -220,7 +220,7 @@ def _last_loop(
 
 def conclude(
     graph: Graph,
-    loop: TrainingLoop,
+    trained: Trained,
     crossed: CrossFit | None,
     config: dict[str, Any],
     *,
@@ -228,7 +228,7 @@ def conclude(
     notify: Notify,
 ) -> FinishedRun:
     """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
-    prepared, prediction = loop.graph, loop.predict()
+    prepared, prediction = trained.graph, trained.prediction
     if not crossed and not len(prepared.validation):
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
     held_out = crossed.prediction if crossed else None
@@ -236,13 +236,14 @@ def conclude(
     metrics = {
         **outputs.measure(prepared, prediction, assessment, held_out),
         "cross_fitted": crossed is not None,
-        "validation_accuracy": (loop.best or loop.evaluate()).get("validation_accuracy"),
-        "best_epoch": loop.best["epoch"] if loop.best else None,
-        "epochs": len(loop.history),
+        "validation_accuracy": trained.validation_accuracy,
+        "best_epoch": trained.best["epoch"] if trained.best else None,
+        "epochs": len(trained.history),
         "seconds": round(time.monotonic() - started, 3),
         **config,
     }
-    return FinishedRun(graph, prepared, loop.method, config, prediction, held_out, assessment, loop.history, metrics)
+    found = (prediction, held_out, assessment, trained.history, metrics)
+    return FinishedRun(graph, prepared, trained.method, config, *found)
 
 
 def cross_fit_where_needed(
@@ -289,7 +290,7 @@ def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:
     return {**place, **request.source.record(), **request.settings().as_dict()}
 
 
-def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
+def settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
     name = request.source.name
     if settings.settings_of == ANY or (request.source.is_named and settings.settings_of == name):
         return []
@@ -297,7 +298,7 @@ def _settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
 
 
 @contextmanager
-def _resumable(out: Path) -> Iterator[None]:
+def resumable(out: Path) -> Iterator[None]:
     """When training is stopped, say how to go on."""
     try:
         yield

@@ -170,7 +170,7 @@ def finished_run(path: Path | str, *, data_dir: Path | None = None) -> FinishedR
 def keep_run(directory: RunDirectory, run: FinishedRun) -> None:
     """Write a run directory that holds its graph, whatever it is called."""
     directory.start(run.config)
-    record_environment(directory.environment, run.graph)
+    record_environment(directory.environment, run.graph.fingerprint, run.graph.notices())
     keep_graph(directory, run.graph)
     write_run(directory, run)
 

@@ -205,8 +205,8 @@ def _of_entries(structure: SparseStructure, values: Tensor) -> Tensor:
 def _pair(structure: SparseStructure, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor, int]:
     _require_matrix("mu", mu)
     _require_alike("mu and precision", mu, precision)
-    rows, classes = mu.shape
-    if structure.shape != (rows, rows):
+    (rows, columns), classes = structure.shape, mu.shape[1]
+    if rows > columns or len(mu) != columns:  # of a part of a graph the first columns are the rows
         raise ValueError(f"expected mu of an adjacency {structure.shape}, got {_kind(mu)}")
     return mu.contiguous(), precision.contiguous(), classes
 

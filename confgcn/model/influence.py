@@ -81,11 +81,12 @@ def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tens
     equal, which is 1/C for ends of which nothing is known; s is the probability of equal labels where before looking
     they are as likely equal as not.
 
-    Shapes: ``mu`` (N, C), rows that sum to one; ``precision`` (N, C), from 0 to 1.
+    Shapes: ``mu`` (N, C), rows that sum to one; ``precision`` (N, C), from 0 to 1; of all sources of edges.
     """
-    products = kernels.active().entry_products
+    products, targets = kernels.active().entry_products, adjacency.shape[0]
     weighted = precision * mu
-    common = (products(adjacency, weighted, mu) + products(adjacency, mu, weighted)).mul_(0.5).clamp_(0.0, 1.0)
+    common = products(adjacency, weighted[:targets], mu) + products(adjacency, mu[:targets], weighted)
+    common = common.mul_(0.5).clamp_(0.0, 1.0)
     odds = common * (mu.shape[1] - 1)
     return odds / (odds + (1.0 - common))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
@@ -17,6 +18,7 @@ PrecisionForm = Literal["free", "elu", "sigmoid"]
 # and keeps its sign while a precision crosses zero.
 SMALLEST_PRECISION = 1e-2
 SMALLEST_SCORE = 1e-6  # of a mean whose logarithm is taken
+DRAWN_AT_ONCE = 65_536  # rows
 
 
 class LabelDistribution(nn.Module):
@@ -27,7 +29,8 @@ class LabelDistribution(nn.Module):
     keeps precisions between 0 and 1. With a ``temperature`` T below one mu = softmax(free / T) is sharper than the
     consensus, softmax(free).
 
-    Shapes: ``forward(rows)`` returns mu (N, C) and precision (N, C) of these rows.
+    Shapes: ``forward(rows)`` returns mu (N, C) and precision (N, C) of these rows. Of a part of a graph the rows of
+    its ``own`` nodes alone are kept; they start as they would in the whole.
     """
 
     def __init__(
@@ -38,17 +41,23 @@ class LabelDistribution(nn.Module):
         mu_form: MuForm,
         precision_form: PrecisionForm,
         temperature: float = 1.0,
+        own: Tensor | None = None,
     ) -> None:
         super().__init__()
+        self.num_nodes, self.own = num_nodes, own
         self.temperature = temperature
         self.mu_form = mu_form
         self.precision_form = precision_form
-        self.raw_mu = nn.Parameter(torch.empty(num_nodes, num_classes))
-        self.raw_precision = nn.Parameter(torch.empty(num_nodes, num_classes))
+        rows = num_nodes if own is None else len(own)
+        self.raw_mu = nn.Parameter(torch.empty(rows, num_classes))
+        self.raw_precision = nn.Parameter(torch.empty(rows, num_classes))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        nn.init.xavier_uniform_(self.raw_mu)
+        if self.own is None:
+            nn.init.xavier_uniform_(self.raw_mu)
+        else:
+            _draw_own_rows(self.raw_mu, self.own, self.num_nodes)
         nn.init.ones_(self.raw_precision)
 
     def forward(self, rows: Tensor | slice) -> tuple[Tensor, Tensor]:
@@ -103,6 +112,17 @@ class LabelDistribution(nn.Module):
         mean = total(weight * scores)[reached] / total(weight)[reached]
         self.raw_mu[rows[reached]] = mean.clamp(min=SMALLEST_SCORE).log() if self.mu_form == "softmax" else mean
         self.raw_precision[rows[reached]] = total(self.raw_precision[others])[reached] / counts[reached]
+
+
+@torch.no_grad()
+def _draw_own_rows(table: Tensor, own: Tensor, num_nodes: int) -> None:
+    """What Xavier's distribution gives these rows of a table of all nodes, which is never held as a whole."""
+    classes = table.shape[1]
+    bound = math.sqrt(6.0 / (num_nodes + classes))
+    for first in range(0, num_nodes, DRAWN_AT_ONCE):
+        block = torch.empty(min(DRAWN_AT_ONCE, num_nodes - first), classes, dtype=table.dtype).uniform_(-bound, bound)
+        begin, end = torch.searchsorted(own, torch.tensor([first, first + len(block)])).tolist()
+        table[begin:end] = block[own[begin:end] - first]
 
 
 def _rows(table: Tensor, rows: Tensor | slice) -> Tensor:

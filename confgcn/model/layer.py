@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from confgcn.ops import convolve, matmul, propagate
+from confgcn.ops import Halo, aggregate, convolve, matmul, of_sources, propagate
 from confgcn.ops import dropout as dropped
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -18,6 +18,9 @@ class ConfidenceConvolution(nn.Module):
     With K ``steps`` the mean over a walk takes the place of the sum, and D drops the messages of whole nodes:
 
     .. math:: h^{k+1} = f\left(\frac{1}{K + 1} \sum_{i=0}^{K} R^i D(W^k h^k + b^k)\right)
+
+    In a part of a graph it is the messages :math:`W^k h_u^k + b^k` that are borrowed of other parts, and not the
+    features: they are narrower, and every neighbour hears the same dropout.
 
     Shapes: features (sources, in), influence (E,) -> (targets, out).
     """
@@ -42,13 +45,16 @@ class ConfidenceConvolution(nn.Module):
         dropout: float = 0.0,
         node_dropout: float = 0.0,
         steps: int = 0,
+        halo: Halo | None = None,
     ) -> Tensor:
-        if not steps:
+        if not steps and halo is None:
             return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout)
         message = matmul(dropped(features, dropout, training=True), self.weight)
         if self.bias is not None:
             message = message + self.bias
-        return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps)
+        if not steps:
+            return aggregate(structure, influence, of_sources(message, halo))
+        return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps, halo=halo)
 
 
 def _drop_rows(values: Tensor, rate: float) -> Tensor:

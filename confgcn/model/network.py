@@ -19,8 +19,8 @@ from confgcn.model.influence import InfluenceNormalisation, InfluenceScore, infl
 from confgcn.model.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
 from confgcn.model.layer import ConfidenceConvolution
 from confgcn.model.new_nodes import solve_new_rows
+from confgcn.ops import Halo, edge_distance, of_sources, propagate, rows_at, softmax
 from confgcn.ops import dropout as dropped
-from confgcn.ops import edge_distance, propagate, rows_at, softmax
 from confgcn.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, WholeNumber, Width
 from confgcn.receptive_field import Hop, ReceptiveField
 from confgcn.sparse import SparseMatrix
@@ -59,6 +59,9 @@ class ConfGCN(AbstractMethod):
         confidence_learning_rate: of mu and precision; None: the recipe's.
         consensus_share: of the consensus in what is predicted once training is over.
     """
+
+    per_node = ("label_distribution.raw_mu", "label_distribution.raw_precision")
+    in_parts = True
 
     def __init__(
         self,
@@ -124,6 +127,7 @@ class ConfGCN(AbstractMethod):
             mu_form=mu_form,
             precision_form=precision_form,
             temperature=mu_temperature,
+            own=shape.own,
         )
         last = shape.num_classes if output == "graph" else hidden_dim
         widths = [shape.num_features, *[hidden_dim] * (num_layers - 1), last]
@@ -136,15 +140,17 @@ class ConfGCN(AbstractMethod):
             nn.init.zeros_(self.dense.bias)
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
-        nodes = None if self.steps else nodes  # several steps read nearly every node
+        if self.steps or graph.shard is not None:  # several steps read nearly every node, and a part all of its own
+            nodes = None
         field = graph.receptive_field(nodes, depth=len(self.layers))
         mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
-        distance = edge_distance(graph.adjacency, mu, precision)  # (E,)
-        weights = self._influence(graph, field, mu, precision, distance)  # of every edge the field reads
+        beliefs = _beliefs_of_sources(graph, mu, precision)
+        distance = edge_distance(graph.adjacency, *beliefs)  # (E,)
+        weights = self._influence(graph, field, *beliefs, distance)  # of every edge the field reads
         first, *others = zip(field.hops, self.layers, strict=True)
-        hidden = self._convolve(weights, field.features, *first)
+        hidden = self._convolve(weights, field.features, *first, graph.halo)
         for hop, layer in others:
-            hidden = self._convolve(weights, self._activate(hidden), hop, layer)
+            hidden = self._convolve(weights, self._activate(hidden), hop, layer, graph.halo)
         logits = hidden if self.dense is None else self._classify(self.dense, hidden)
         if self.consensus_share and not self.training:
             logits = self._with_consensus(graph, logits, nodes)
@@ -172,7 +178,9 @@ class ConfGCN(AbstractMethod):
             normalisation=self.normalisation,
         )
 
-    def _convolve(self, weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, layer: nn.Module) -> Tensor:
+    def _convolve(
+        self, weights: Tensor, features: Tensor | SparseMatrix, hop: Hop, layer: nn.Module, halo: Halo | None
+    ) -> Tensor:
         output: Tensor = layer(
             hop.structure,
             hop.pick(weights),
@@ -180,6 +188,7 @@ class ConfGCN(AbstractMethod):
             dropout=self.dropout if self.training else 0.0,
             node_dropout=self.node_dropout if self.training else 0.0,
             steps=self.steps,
+            halo=halo,
         )
         return output
 
@@ -198,7 +207,7 @@ class ConfGCN(AbstractMethod):
     def _evidence(self, graph: Graph, weights: Tensor) -> Tensor:
         """The share of what each node hears that comes from labelled nodes, (N,)."""
         labelled = weights.new_zeros(graph.num_nodes, 1).index_fill_(0, graph.train, 1.0)
-        return propagate(graph.adjacency, weights, labelled, steps=self.steps).squeeze(1)
+        return propagate(graph.adjacency, weights, labelled, steps=self.steps, halo=graph.halo).squeeze(1)
 
     def _activate(self, hidden: Tensor) -> Tensor:
         return functional.relu(hidden) if self.activation == "relu" else hidden
@@ -279,3 +288,12 @@ class ConfGCN(AbstractMethod):
         if self.reg_on == "evidence":
             return losses.evidence_loss(precision, present(prediction.evidence))
         return losses.reg_loss(covariance(precision) if self.reg_on == "covariance" else precision)
+
+
+def _beliefs_of_sources(graph: Graph, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
+    """Label scores and precisions of all sources of edges, in one exchange where some are borrowed."""
+    if graph.halo is None:
+        return mu, precision
+    both = of_sources(torch.cat([mu, precision], dim=1), graph.halo)
+    of_all, precisions = both.split(mu.shape[1], dim=1)
+    return of_all, precisions

@@ -12,6 +12,7 @@ from confgcn.ops.distance import edge_distance
 from confgcn.ops.dropout import dropout
 from confgcn.ops.edge_sum import edge_sum
 from confgcn.ops.gru_cell import GRUCell
+from confgcn.ops.halo import Halo, of_sources
 from confgcn.ops.linear import Linear
 from confgcn.ops.normalise import Normalisation, degree_weights, mean_weights, normalise
 from confgcn.ops.product import aggregate, matmul
@@ -20,6 +21,7 @@ from confgcn.ops.rows import gather, rows_at, softmax
 
 __all__ = [
     "GRUCell",
+    "Halo",
     "Linear",
     "Normalisation",
     "aggregate",
@@ -32,6 +34,7 @@ __all__ = [
     "matmul",
     "mean_weights",
     "normalise",
+    "of_sources",
     "propagate",
     "rows_at",
     "softmax",

@@ -8,20 +8,23 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.ops.function import HandDerived
+from confgcn.ops.halo import Halo, joined, returned
 from confgcn.sparse import SparseStructure
 
 
-def propagate(adjacency: SparseStructure, weights: Tensor, values: Tensor, *, steps: int) -> Tensor:
+def propagate(
+    adjacency: SparseStructure, weights: Tensor, values: Tensor, *, steps: int, halo: Halo | None = None
+) -> Tensor:
     r"""The mean of the values after 0, 1, ..., K steps.
 
     .. math:: y = \frac{1}{K + 1} \sum_{k=0}^{K} A^k x
 
     (Feng and others: Graph random neural networks, NeurIPS 2020.) The weights are taken as they are: no gradient
-    reaches them.
+    reaches them. In a part of a graph every step borrows what it hears of other parts.
 
     Shapes: weights (E,), values (N, width) -> (N, width).
     """
-    mean: Tensor = _Propagation.of(values, weights.detach(), adjacency, steps)
+    mean: Tensor = _Propagation.of(values, weights.detach(), adjacency, steps, halo)
     return mean
 
 
@@ -29,19 +32,22 @@ class _Propagation(HandDerived):
     r"""By Horner's rule, :math:`x + A(x + A(x + \dots))`; the gradient is the same with the transpose of A."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, weights: Tensor, adjacency: SparseStructure, steps: int) -> Tensor:
-        ctx.adjacency, ctx.steps = adjacency, steps
+    def forward(
+        ctx: Any, values: Tensor, weights: Tensor, adjacency: SparseStructure, steps: int, halo: Halo | None
+    ) -> Tensor:
+        ctx.adjacency, ctx.steps, ctx.halo = adjacency, steps, halo
         ctx.save_for_backward(weights)
         total = values
         for _ in range(steps):
-            total = kernels.active().multiply(adjacency, weights, total).add_(values)
+            total = kernels.active().multiply(adjacency, weights, joined(total, halo)).add_(values)
         return total / (steps + 1)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:
         HandDerived.refuse_second_derivative()
         (weights,) = ctx.saved_tensors
         total = gradient
         for _ in range(ctx.steps):
-            total = kernels.active().multiply_transposed(ctx.adjacency, weights, total).add_(gradient)
-        return total / (ctx.steps + 1), None, None, None
+            heard = kernels.active().multiply_transposed(ctx.adjacency, weights, total)
+            total = returned(heard, len(gradient), ctx.halo).add_(gradient)
+        return total / (ctx.steps + 1), None, None, None, None

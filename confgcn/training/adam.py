@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from confgcn import kernels
+from confgcn.training.group import squared_norm
+
+SquaredNorm = Callable[[Tensor], float]
 
 
 class Adam:
@@ -23,11 +26,15 @@ class Adam:
             number, or a function of the squared norm of w that gives one. A group may have a ``learning_rate`` of
             its own.
         learning_rate: :math:`\alpha` of the other groups.
+        norm: the squared norm of w, of which this process may have only some rows.
     """
 
     MEAN_DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8  # beta_1, beta_2, epsilon
 
-    def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
+    def __init__(
+        self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float, norm: SquaredNorm = squared_norm
+    ) -> None:
+        self.squared_norm = norm
         self.moments = [(w, torch.zeros_like(w), torch.zeros_like(w)) for w in _trained(groups)]
         self.decays = [group.get("weight_decay", 0.0) for group in groups for _ in _trained([group])]
         self.rates = [group.get("learning_rate", learning_rate) for group in groups for _ in _trained([group])]
@@ -40,7 +47,7 @@ class Adam:
         growth, root = 1.0 - self.MEAN_DECAY**self.steps, math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
         for (weight, mean, square), decay, rate in zip(self.moments, self.decays, self.rates, strict=True):
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
-            share = decay(squared_norm(weight)) if callable(decay) else decay
+            share = decay(self.squared_norm(weight)) if callable(decay) else decay
             numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate / growth, root, self.EPSILON, share)
             kernels.active().adam_step(weight, gradient, mean, square, numbers)
 
@@ -49,6 +56,11 @@ class Adam:
         means = {f"{number}/mean": mean for number, (_, mean, _) in enumerate(self.moments)}
         squares = {f"{number}/square": square for number, (_, _, square) in enumerate(self.moments)}
         return {**means, **squares, "steps": torch.tensor(self.steps)}
+
+    def state_of(self, weights: Sequence[Tensor]) -> list[str]:
+        """The names of what :meth:`state` holds of these parameters."""
+        chosen = [n for n, (weight, _, _) in enumerate(self.moments) if any(weight is other for other in weights)]
+        return [f"{number}/{moment}" for number in chosen for moment in ("mean", "square")]
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Go on from a saved state."""
@@ -59,9 +71,3 @@ class Adam:
 
 def _trained(groups: Sequence[Mapping[str, Any]]) -> list[Tensor]:
     return [weight for group in groups for weight in group["params"] if weight.requires_grad]
-
-
-def squared_norm(weight: Tensor) -> float:
-    """What a weight decay that is a function is given."""
-    flat = weight.view(-1)
-    return float(torch.dot(flat, flat))

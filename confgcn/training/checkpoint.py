@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
 from confgcn.training.callbacks import Callback
-from confgcn.training.files import read_tensors, write_tensors
+from confgcn.training.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.signals import StopRequest
+from confgcn.training.state_rows import State, joined_state
 
 KEEP = 2  # the newest, and the one before it should the newest be damaged
 SECONDS_BETWEEN = 5.0
+_NUMBERED = re.compile(r"epoch-\d+")
 
 
 class StopInSetup(Callback):
@@ -41,7 +44,11 @@ class StopWhenAsked(Callback):
 
 
 class Checkpointer(Callback):
-    """Keeps the last checkpoints of a run in ``folder``, numbered by epoch."""
+    """Keeps the last checkpoints of a run in ``folder``, numbered by epoch.
+
+    Where several processes train together each writes what it holds, and the first one, when all have written, a
+    file that says so. It also decides when it is time; a stop that is asked of one is asked of all.
+    """
 
     def __init__(self, folder: Path, request: StopRequest, *, seconds_between: float = SECONDS_BETWEEN) -> None:
         self.folder = folder
@@ -54,23 +61,25 @@ class Checkpointer(Callback):
 
     def on_epoch(self, loop: TrainingLoop) -> None:
         self._stop_if_asked(loop)
-        if time.monotonic() - self.last_saved >= self.seconds_between:
+        is_due = loop.group.rank == 0 and time.monotonic() - self.last_saved >= self.seconds_between
+        if loop.group.add([is_due])[0]:
             self._save(loop)
 
     def _stop_if_asked(self, loop: TrainingLoop) -> None:
         stopped = self.request.received
-        if stopped is not None:
+        if loop.group.add([stopped is not None])[0]:
             self._save(loop)
-            name = signal.Signals(stopped).name
-            raise StoppedError(f"stopped by {name} after epoch {len(loop.history)}; the state is saved", stopped)
+            number = signal.SIGTERM if stopped is None else signal.Signals(stopped)
+            message = f"stopped by {number.name} after epoch {len(loop.history)}; the state is saved"
+            raise StoppedError(message, number)
 
     def _save(self, loop: TrainingLoop) -> None:
         self.folder.mkdir(exist_ok=True)
         newest = self.folder / f"epoch-{len(loop.history):07d}"
-        write_tensors(newest, *loop.state())
-        for stem in _superfluous(self.folder, newest):
-            stem.with_suffix(".json").unlink()
-            stem.with_suffix(".safetensors").unlink(missing_ok=True)
+        _write_state(newest, loop)
+        for stem in _superfluous(self.folder, newest) if loop.group.rank == 0 else ():
+            for file in (stem.with_suffix(".json"), *sorted(self.folder.glob(f"{stem.name}[.-]*"))):
+                file.unlink(missing_ok=True)
         self.last_saved = time.monotonic()
 
 
@@ -79,7 +88,7 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
     notices: list[str] = []
     for stem in reversed(_stems(folder)):
         try:
-            loop.load_state(*read_tensors(stem))
+            loop.load_state(*_read_state(stem, loop))
         except CorruptFileError as error:
             notices.append(f"skipped a damaged checkpoint, {stem.name}: {brief(error)}")
         else:
@@ -94,6 +103,28 @@ def _stop_if_asked(request: StopRequest) -> None:
         raise StoppedError(f"stopped by {signal.Signals(request.received).name}", request.received)
 
 
+def _write_state(stem: Path, loop: TrainingLoop) -> None:
+    group = loop.group
+    write_tensors(stem if group.size == 1 else _part(stem, group.rank), *loop.state())
+    group.wait()
+    if group.size > 1 and group.rank == 0:
+        write_sealed(stem.with_suffix(".json"), {"written_by": group.size})
+    group.wait()
+
+
+def _read_state(stem: Path, loop: TrainingLoop) -> State:
+    """What belongs to the loop's nodes, whoever has written it."""
+    wanted = None if loop.graph.shard is None else loop.graph.shard.nodes
+    written_by = read_sealed(stem.with_suffix(".json")).get("written_by", 1)
+    if written_by == 1:
+        return read_tensors(stem) if wanted is None else joined_state([read_tensors(stem)], wanted)
+    return joined_state((read_tensors(_part(stem, rank)) for rank in range(written_by)), wanted)
+
+
+def _part(stem: Path, rank: int) -> Path:
+    return stem.with_name(f"{stem.name}-part-{rank}")
+
+
 def _superfluous(folder: Path, newest: Path) -> list[Path]:
     """Those before the last ones, and later ones, which were damaged and passed over."""
     stems = _stems(folder)
@@ -102,4 +133,5 @@ def _superfluous(folder: Path, newest: Path) -> list[Path]:
 
 
 def _stems(folder: Path) -> list[Path]:
-    return sorted(path.with_suffix("") for path in folder.glob("epoch-*.json"))
+    files = (path.with_suffix("") for path in folder.glob("epoch-*.json"))
+    return sorted(stem for stem in files if _NUMBERED.fullmatch(stem.name))

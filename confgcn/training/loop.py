@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.accuracy import accuracy, mean_log_loss
+from confgcn.evaluation.accuracy import count_correct, total_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, brief
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
 from confgcn.training.callbacks import Callback
+from confgcn.training.group import ALONE, Group, Sharing
 from confgcn.training.history import checked_history
 from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
+from confgcn.training.seed import begin_epoch
 from confgcn.training.sgd import SGD
+from confgcn.training.state_rows import NODES
 
 OPTIMISERS: dict[str, type[Adam | SGD]] = {"adam": Adam, "sgd": SGD}
 
@@ -31,6 +35,9 @@ class TrainingLoop:
     The method only ever sees the graph with all labels outside the training set hidden. After :meth:`fit` the
     method carries the selected weights, ``history`` one record per epoch, ``looks`` those of the epochs after which
     the validation set was looked at, ``best`` the one selected. ``title`` is for whoever watches several loops.
+
+    Where the graph is a part of one, the other parts are in the other processes of the ``group``: sums are taken over
+    all, so that every process sees the same losses and comes to the same end.
     """
 
     def __init__(
@@ -41,15 +48,19 @@ class TrainingLoop:
         callbacks: Sequence[Callback] = (),
         *,
         title: str = "",
+        group: Group = ALONE,
     ) -> None:
-        check_trainable(graph, recipe)
+        check_trainable(graph, recipe, group)
         self.title = title
+        self.group = group
         self.method = method
         self.recipe = recipe
         self.callbacks = callbacks
         self.graph = graph
         self.visible = graph.training_view()
         self.validation_labels = graph.labels[graph.validation]
+        self.num_validation = int(group.add([len(graph.validation)])[0])
+        self.seed = torch.initial_seed()
         self.history: list[Record] = []
         self.looks: list[Record] = []
         self.best: Record | None = None
@@ -59,8 +70,13 @@ class TrainingLoop:
         reuse_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
+        in_rows = [self.parameters[name] for name in method.per_node]
+        whole = [weight for name, weight in self.parameters.items() if name not in method.per_node]
+        self.sharing = Sharing(group, whole, in_rows)
         make = OPTIMISERS[recipe.optimiser]
-        self.optimiser = make(groups, learning_rate=recipe.learning_rate) if groups else None
+        self.optimiser = (
+            make(groups, learning_rate=recipe.learning_rate, norm=self.sharing.squared_norm) if groups else None
+        )
 
     @property
     def finished(self) -> bool:
@@ -84,6 +100,8 @@ class TrainingLoop:
 
     def run_epoch(self) -> None:
         """One step on the training nodes and, where one is due, a look at the validation nodes."""
+        if self.group.size > 1:
+            begin_epoch(self.seed, len(self.history) + 1, self.group.rank)
         record: Record = {"epoch": len(self.history) + 1, **self.train_step()}
         is_look = self._is_look(record)
         self.history.append({**record, **self.evaluate()} if is_look else record)
@@ -104,28 +122,39 @@ class TrainingLoop:
         for parameter in self.parameters.values():
             parameter.grad = None
         prediction = self.method(self.visible, self.method.nodes_in_loss(self.visible))
-        terms = self.method.loss_terms(self.visible, prediction)
-        numbers = torch.stack([term.sum.detach() for term in terms.values()]).tolist()
-        parts = {name: term.scale * number for (name, term), number in zip(terms.items(), numbers, strict=True)}
+        terms, parts = self._joined(self.method.loss_terms(self.visible, prediction))
         self._require_finite({name: math.isfinite(part) for name, part in parts.items()})
         _backward_of_sum(terms.values())
+        self.sharing.add_gradients()
         self._require_finite(
             {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
         )
         if self.recipe.clip_norm is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.recipe.clip_norm)
+            norm = self.sharing.gradient_norm()
+            torch.nn.utils.clip_grads_with_norm_(self.parameters.values(), self.recipe.clip_norm, norm)
         self.optimiser.step()
         return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
 
+    def _joined(self, terms: dict[str, LossTerm]) -> tuple[dict[str, LossTerm], dict[str, float]]:
+        """The terms with the counts of all parts, and their values over all of them."""
+        sums = torch.stack([term.sum.detach() for term in terms.values()]).tolist()
+        added = self.group.add([*sums, *(float(term.count or 0) for term in terms.values())])
+        counts = [
+            None if term.count is None else int(n) for term, n in zip(terms.values(), added[len(sums) :], strict=True)
+        ]
+        counted = {n: replace(term, count=count) for (n, term), count in zip(terms.items(), counts, strict=True)}
+        return counted, {name: term.scale * total for (name, term), total in zip(counted.items(), added, strict=False)}
+
     def evaluate(self) -> dict[str, float]:
         """Validation accuracy and loss, without dropout."""
-        nodes = self.graph.validation
-        if not len(nodes):
+        if not self.num_validation:
             return {}
+        nodes, labels = self.graph.validation, self.validation_labels
         logits = self.predict(nodes).logits_of(nodes)
+        correct, loss = self.group.add([count_correct(logits, labels), total_log_loss(logits, labels)])
         return {
-            "validation_accuracy": accuracy(logits, self.validation_labels),
-            "validation_loss": mean_log_loss(logits, self.validation_labels),
+            "validation_accuracy": correct / self.num_validation,
+            "validation_loss": loss / self.num_validation,
         }
 
     @torch.no_grad()
@@ -143,8 +172,20 @@ class TrainingLoop:
         tensors["random"] = torch.get_rng_state()
         if self.optimiser is not None:
             tensors |= {f"optimiser/{name}": value for name, value in self.optimiser.state().items()}
-        best_epoch = self.best["epoch"] if self.best else None
-        return tensors, {"history": self.history, "best_epoch": best_epoch, "parts": sorted(tensors)}
+        per_node = self._state_per_node(tensors)
+        shard = self.graph.shard
+        if shard is not None:
+            tensors[NODES] = shard.nodes
+        record = {"history": self.history, "best_epoch": self.best["epoch"] if self.best else None}
+        num_nodes = self.graph.num_nodes if shard is None else shard.num_all
+        return tensors, {**record, "parts": sorted(tensors), "per_node": per_node, "num_nodes": num_nodes}
+
+    def _state_per_node(self, tensors: dict[str, Tensor]) -> list[str]:
+        """The tensors of the state that have a row for every node."""
+        rows = [f"{kind}/{name}" for kind in ("method", "best") for name in self.method.per_node]
+        if self.optimiser is not None:
+            rows += [f"optimiser/{name}" for name in self.optimiser.state_of(self.sharing.in_rows)]
+        return [name for name in rows if name in tensors]
 
     def load_state(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
         """Go on from a saved state; one that lacks a part is refused before anything is changed."""
@@ -165,7 +206,7 @@ class TrainingLoop:
         return epoch % self.recipe.evaluate_every == 0 or epoch == self.recipe.epochs
 
     def _check_looks(self, looks: Sequence[Record], best: Any) -> None:
-        seen = {"validation_accuracy", "validation_loss"} if len(self.graph.validation) else set()
+        seen = {"validation_accuracy", "validation_loss"} if self.num_validation else set()
         if any(not seen <= look.keys() for look in looks):
             raise CorruptFileError("the saved state lacks what was seen of the validation set")
         epochs = [look["epoch"] for look in looks]
@@ -180,23 +221,26 @@ class TrainingLoop:
             getattr(callback, moment)(self)
 
     def _require_finite(self, quantities: dict[str, bool]) -> None:
-        for name, is_finite in quantities.items():
-            if not is_finite:
+        troubled = self.group.add([not is_finite for is_finite in quantities.values()])
+        for name, processes in zip(quantities, troubled, strict=True):
+            if processes:
                 raise DivergedError(
                     f"training diverged in epoch {len(self.history) + 1}: {name} is not finite; "
                     "try a smaller learning_rate"
                 )
 
 
-def check_trainable(graph: Graph, recipe: Recipe) -> None:
+def check_trainable(graph: Graph, recipe: Recipe, group: Group = ALONE) -> None:
     """Training needs labels of at least two classes, and a validation set if a rule looks at it."""
-    classes = graph.labels[graph.train].unique()
+    labels = torch.bincount(graph.labels[graph.train], minlength=graph.num_classes).tolist()
+    *counts, validation = group.add([*labels, len(graph.validation)])
+    classes = [number for number, count in enumerate(counts) if count]
     if len(classes) == 0:
         raise DataError(f"{graph.name}: no node has a training label{_why_none(graph)}")
     if len(classes) == 1:
-        only = graph.class_names[int(classes[0])]
+        only = graph.class_names[classes[0]]
         raise DataError(f"{graph.name}: all training labels are of one class, {only!r}; at least two are needed")
-    if not len(graph.validation) and needs_validation(recipe.select, recipe.stop):
+    if not validation and needs_validation(recipe.select, recipe.stop):
         raise DataError(
             f"{graph.name}: the validation set is empty, but select = {recipe.select!r} and stop = {recipe.stop!r} "
             "need one; use --set select=last --set stop=never"
@@ -221,7 +265,7 @@ def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any], own: dic
     missing = {"history", "best_epoch", "parts"} - record.keys() or set(listed) - tensors.keys()
     if missing:
         raise CorruptFileError(f"the saved state lacks {brief(', '.join(sorted(missing)[:3]))}")
-    expected = {name: tensor for name, tensor in own.items() if not name.startswith("best/")}
+    expected = {name: tensor for name, tensor in own.items() if not name.startswith("best/") and name != NODES}
     if _under("best/", tensors):
         expected |= {f"best/{name}": tensor for name, tensor in _under("method/", own).items()}
     for name, tensor in expected.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ class RunDirectory:
         self.held_out = path / "held_out"  # likewise
         self.best_before_divergence = path / "best_before_divergence"
         self.checkpoints = path / "checkpoints"
+        self.shards = path / "shards"  # of a training by several workers, until it has ended
 
     @property
     def finished(self) -> bool:
@@ -101,6 +103,11 @@ class RunDirectory:
         if self.checkpoints.is_dir() and not any(self.checkpoints.iterdir()):
             self.checkpoints.rmdir()
 
+    def clear_shards(self) -> None:
+        """A finished run needs none."""
+        if not self.shards.is_symlink():
+            shutil.rmtree(self.shards, ignore_errors=True)
+
     def erase(self) -> None:
         """Remove what a run writes, and nothing that somebody else put beside it."""
         refuse_link(self.checkpoints)
@@ -110,6 +117,7 @@ class RunDirectory:
                 member.path.rmdir()
         self._remove_left_overs()
         self.clear_checkpoints()
+        self.clear_shards()
         others = [file for file in self._files() if file != self.config]
         for file in (*others, self.config):  # by which a half that is left is still known as ours
             file.unlink(missing_ok=True)

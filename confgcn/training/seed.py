@@ -11,6 +11,13 @@ import torch
 _STREAM = threading.RLock()
 
 
+def begin_epoch(seed: int, epoch: int, rank: int) -> None:
+    """Of a training in several processes: masks of its own for each, the same ones after a resume."""
+    generator = torch.Generator().manual_seed(seed)
+    first, second = torch.randint(2**62, (2,), generator=generator).tolist()
+    torch.manual_seed((first * epoch + second * rank + seed) % 2**63)
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Within, torch's default stream starts from ``seed``; afterwards it goes on where it was.

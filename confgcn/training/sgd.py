@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.training.adam import squared_norm
+from confgcn.training.adam import SquaredNorm
+from confgcn.training.group import squared_norm
 
 
 class SGD:
@@ -18,9 +19,13 @@ class SGD:
         groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number or a
             function of the squared norm of w that gives one. A group may have a ``learning_rate`` of its own.
         learning_rate: :math:`\alpha` of the other groups.
+        norm: the squared norm of w, of which this process may have only some rows.
     """
 
-    def __init__(self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float) -> None:
+    def __init__(
+        self, groups: Sequence[Mapping[str, Any]], *, learning_rate: float, norm: SquaredNorm = squared_norm
+    ) -> None:
+        self.squared_norm = norm
         self.weights = [
             (weight, group.get("weight_decay", 0.0), group.get("learning_rate", learning_rate))
             for group in groups
@@ -33,12 +38,16 @@ class SGD:
         """Change every parameter that the objective depends on; any other stays, and does not decay."""
         for weight, decay, rate in self.weights:
             if weight.grad is not None:
-                share = decay(squared_norm(weight)) if callable(decay) else decay
+                share = decay(self.squared_norm(weight)) if callable(decay) else decay
                 weight.sub_(weight.grad + share * weight, alpha=rate)
 
     def state(self) -> dict[str, Tensor]:
         """Nothing: a step depends on no step before it."""
         return {}
+
+    def state_of(self, weights: Sequence[Tensor]) -> list[str]:
+        """Nothing either."""
+        return []
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Nothing was saved."""

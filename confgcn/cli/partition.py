@@ -1,0 +1,47 @@
+"""``confgcn partition``: cut a graph into shards, for a training by several workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from confgcn.cli.console import AsJson, SplitSeed, notice, path_option, print_json
+from confgcn.cli.graph_options import takes_graph
+from confgcn.limits import MAX_PARTS
+
+if TYPE_CHECKING:
+    from confgcn.experiments.graph_source import GraphSource
+
+
+@takes_graph
+def partition(
+    source: GraphSource,
+    parts: Annotated[int, typer.Option(min=1, max=MAX_PARTS, help="Number of shards: at least one a worker.")],
+    out: Annotated[Path, path_option(help="New folder for the shards.")],
+    by: Annotated[
+        Literal["metis", "hash"],
+        typer.Option(help="metis: few edges between parts (needs confgcn[partition]); hash: by number, at once."),
+    ] = "metis",
+    split_seed: SplitSeed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Cut a graph into shards that several workers train on together.
+
+    For example: confgcn partition cora --parts 2 --out cora-shards
+
+    then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
+    """
+    from confgcn.experiments.sharded_graph import make_shards
+
+    graph = source.load(split_seed)
+    for text in graph.notices():
+        notice(text)
+    record = make_shards(out, graph, parts, how=by, is_named=source.is_named, split_seed=split_seed)
+    edges = max(record["entries"] - record["num_nodes"], 1)
+    found = {"shards": str(out), "parts": record["parts"], "cut": record["crossing"] / edges}
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(f"{record['parts']} shards in {out}; {found['cut']:.1%} of the edges join two of them")

@@ -1,0 +1,128 @@
+"""Cut a graph into shards and write them, one part after the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from confgcn.distributed.shard_files import DENSE, KEY, LAYOUT, MANIFEST, SPARSE, SPLIT, file_digest, part_name
+from confgcn.exceptions import ResourceError, UsageError
+from confgcn.graph import Graph
+from confgcn.partition import metis
+from confgcn.sparse import SparseMatrix
+from confgcn.training.files import to_json, write_atomic, write_sealed
+from confgcn.training.seed import seeded
+
+Cut = Literal["metis", "hash"]
+ROWS_AT_ONCE = 65_536  # of features
+_MIXER = 0x9E3779B97F4A7C15 - 2**64  # Fibonacci hashing: near numbers come far apart
+
+
+def parts_of_nodes(graph: Graph, num_parts: int, how: Cut, *, seed: int = 0) -> Tensor:
+    """The part of each node, (N,); none of them is empty."""
+    if not 1 <= num_parts <= graph.num_nodes:
+        raise UsageError(f"parts = {num_parts}: expected a whole number from 1 to {graph.num_nodes}, one node each")
+    if num_parts == 1:
+        return torch.zeros(graph.num_nodes, dtype=torch.long)
+    if how == "metis":
+        with seeded(seed):
+            parts = metis(graph, num_parts)
+    else:
+        parts = ((torch.arange(graph.num_nodes) * _MIXER) >> 32) % num_parts
+    is_used = torch.bincount(parts, minlength=num_parts) > 0
+    return parts if bool(is_used.all()) else torch.arange(graph.num_nodes) % num_parts
+
+
+def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any], columns: Tensor) -> dict[str, Any]:
+    """Write the shards of a graph into a new folder, which is there when it is whole; returns what partition.json says.
+
+    ``about`` says where the graph came from, and ``columns`` (2, F) what its features are on average.
+    """
+    if path.exists():
+        raise UsageError(f"{path}: exists; choose another folder for the shards")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        np.save(temporary / "columns.npy", columns.numpy())
+        _write_names(temporary, graph)
+        cut = sum(_write_part(temporary, graph, parts, part) for part in range(int(parts.max()) + 1))
+        files = {str(file.relative_to(temporary)): file_digest(file) for file in sorted(temporary.rglob("*.*"))}
+        record = {**about, **_described(graph, parts), "crossing": cut, "files": files}
+        write_sealed(temporary / MANIFEST, record)
+        temporary.rename(path)
+    except OSError as error:
+        raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return record
+
+
+def _described(graph: Graph, parts: Tensor) -> dict[str, Any]:
+    return {
+        KEY: LAYOUT,
+        "name": graph.name,
+        "parts": int(parts.max()) + 1,
+        "num_nodes": graph.num_nodes,
+        "num_features": graph.num_features,
+        "entries": graph.adjacency.num_entries,
+        "class_names": list(graph.class_names),
+        "feature_names": list(graph.feature_names),
+        "remarks": list(graph.remarks),
+        "edge_counts": asdict(graph.edge_counts),
+        "sparse_features": isinstance(graph.features, SparseMatrix),
+        "feature_dtype": str(
+            graph.features.values.dtype if isinstance(graph.features, SparseMatrix) else graph.features.dtype
+        ),
+        "graph_sha256": graph.fingerprint,
+    }
+
+
+def _write_names(folder: Path, graph: Graph) -> None:
+    if any(name != str(number) for number, name in enumerate(graph.node_names)):
+        write_atomic(folder / "names.json", to_json({"names": list(graph.node_names)}))
+
+
+def _write_part(folder: Path, graph: Graph, parts: Tensor, part: int) -> int:
+    """Returns how many of its edges come from other parts."""
+    place = folder / part_name(part)
+    place.mkdir()
+    nodes = (parts == part).nonzero().squeeze(1)
+    edges, _ = graph.adjacency.at_rows(nodes)
+    owners = parts[edges.indices]
+    borrowed = edges.indices[owners != part].unique()
+    split = torch.zeros(graph.num_nodes, dtype=torch.int8)
+    for number, name in enumerate(SPLIT[1:], start=1):
+        split[getattr(graph, name)] = number
+    arrays = {"nodes": nodes, "indptr": edges.indptr, "indices": edges.indices, "borrowed": borrowed}
+    arrays |= {"borrowed_parts": parts[borrowed], "labels": graph.labels[nodes], "split": split[nodes]}
+    for name, array in arrays.items():
+        np.save(place / f"{name}.npy", array.numpy())
+    _write_features(place, graph.features, nodes)
+    return int((owners != part).sum())
+
+
+def _write_features(place: Path, features: Tensor | SparseMatrix, nodes: Tensor) -> None:
+    if isinstance(features, SparseMatrix):
+        own = features.at_rows(nodes)
+        arrays = (own.structure.indptr, own.structure.indices, own.values)
+        for name, array in zip(SPARSE, arrays, strict=True):
+            np.save(place / f"{name}.npy", array.numpy())
+        return
+    shape, kind = (len(nodes), features.shape[1]), features[:0].numpy().dtype
+    written = np.lib.format.open_memmap(place / f"{DENSE[0]}.npy", mode="w+", dtype=kind, shape=shape)
+    for rows in _blocks(len(nodes)):
+        written[rows] = features[nodes[rows]].numpy()
+    written.flush()
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    return (slice(first, first + ROWS_AT_ONCE) for first in range(0, count, ROWS_AT_ONCE))

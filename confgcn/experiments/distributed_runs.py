@@ -1,0 +1,188 @@
+"""Train one method in several processes, each with its part of the graph, into one run directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from confgcn.distributed.process_group import ProcessGroup, joined_group
+from confgcn.distributed.shard_files import ShardFolder, is_shard_folder
+from confgcn.distributed.shards import load_shard, load_whole
+from confgcn.exceptions import UsageError
+from confgcn.experiments import outputs
+from confgcn.experiments.cross_fitting import check_fittable, is_needed
+from confgcn.experiments.finished_run import Trained
+from confgcn.experiments.presets import DataSettings, RunSettings, make_method
+from confgcn.experiments.run_records import read_metrics
+from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
+from confgcn.experiments.saved_run import finite_prediction
+from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, make_shards
+from confgcn.methods import method_class
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.memory import check_memory
+from confgcn.training.run_directory import IfExists, RunDirectory, claimed
+from confgcn.training.seed import seeded
+from confgcn.training.signals import StopRequest, stop_request
+from confgcn.training.threads import computing_with
+
+
+def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
+    """What :func:`confgcn.experiments.runs.train` does, by all processes of the job; returns the summary in the first.
+
+    The first one reads the graph, unless it is in shards already, writes what is not of single parts, and judges the
+    whole when it is trained. The run directory is one that all of them see.
+    """
+    started, settings = time.monotonic(), request.settings()
+    out = _checked(request, settings)
+    with stop_request() as stop, computing_with(request.threads), joined_group() as group, ExitStack() as held:
+        is_first = group.rank == 0
+        notify = notify if is_first else _say_nothing
+        if is_first:
+            for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out))):
+                notify(notice)
+        held.enter_context(resumable(out))
+        directory, folder = RunDirectory(out), _shards(request, settings, out, group, notify)
+        if not group.add([directory.finished if is_first else 0])[0]:
+            loop = _train(directory, folder, request, settings, group, stop, notify, callbacks if is_first else ())
+            _finish(directory, folder, loop, request, settings, group, started=started, notify=notify)
+        return summarise([read_metrics(directory.metrics)], out) if is_first else None
+
+
+def _checked(request: RunRequest, settings: RunSettings) -> Path:
+    """What several processes cannot do is said before anything is done."""
+    if request.out is None:
+        raise UsageError("a job of several workers needs --out: a run directory that all of them see")
+    if request.seeds > 1:
+        raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
+    if not method_class(settings.method).in_parts:
+        raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
+    if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
+        raise UsageError("graphs that are made harder on purpose are for a single worker")
+    return Path(request.out)
+
+
+def _if_exists(request: RunRequest, out: Path) -> IfExists:
+    """A job that torchrun has started again goes on with what it had begun."""
+    is_restart = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
+    return "resume" if is_restart and RunDirectory(out).holds_run else request.if_exists
+
+
+def _shards(request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, notify: Notify) -> ShardFolder:
+    """The graph in shards, made where it is not; the run's first files are written on the way."""
+    source = request.source
+    folder = ShardFolder(source.path if isinstance(source, ShardedGraph) else RunDirectory(out).shards)
+    if group.rank == 0:
+        _begin(request, settings, RunDirectory(out), folder, group.size, notify)
+    group.wait()
+    return folder
+
+
+def _begin(
+    request: RunRequest, settings: RunSettings, directory: RunDirectory, folder: ShardFolder, size: int, notify: Notify
+) -> None:
+    if isinstance(request.source, ShardedGraph):
+        made_with = folder.record["split_seed"]
+        if request.split_seed != made_with:
+            raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
+        fingerprint, notices = folder.record["graph_sha256"], folder.record["remarks"]
+    else:
+        graph = request.source.load(request.split_seed)
+        check_fittable(graph, settings)
+        if is_needed(graph, settings):
+            raise UsageError(
+                f"{graph.name}: no validation nodes; several workers need some, for example --validation 0.2"
+            )
+        fingerprint, notices = graph.fingerprint, graph.notices()
+        if is_shard_folder(folder.path) and not _fits(ShardFolder(folder.path), fingerprint, size):
+            shutil.rmtree(folder.path)
+        if not is_shard_folder(folder.path):
+            make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
+        if not request.source.is_named:
+            outputs.keep_graph(directory, graph)
+    directory.start(run_config(request))
+    changes = outputs.record_environment(directory.environment, fingerprint, notices)
+    damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
+    for notice in (*settings_notices(request, settings), *notices, *changes, *damages):
+        notify(notice)
+
+
+def _fits(folder: ShardFolder, fingerprint: str, size: int) -> bool:
+    return folder.record["graph_sha256"] == fingerprint and folder.num_parts >= size
+
+
+def _train(
+    directory: RunDirectory,
+    folder: ShardFolder,
+    request: RunRequest,
+    settings: RunSettings,
+    group: ProcessGroup,
+    stop: StopRequest,
+    notify: Notify,
+    callbacks: Sequence[Callback],
+) -> TrainingLoop:
+    """The loop of this process's part, run to its end."""
+    part = load_shard(folder, group.rank, group.size)
+    prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
+    with seeded(request.seed):
+        method = make_method(prepared, settings)
+        check_memory(method)
+        watching = [*callbacks, Checkpointer(directory.checkpoints, stop)]
+        loop = TrainingLoop(method, prepared, settings.recipe, watching, group=group)
+        for notice in resume_from(directory.checkpoints, loop):
+            notify(notice)
+        loop.fit()
+    return loop
+
+
+def _finish(
+    directory: RunDirectory,
+    folder: ShardFolder,
+    loop: TrainingLoop,
+    request: RunRequest,
+    settings: RunSettings,
+    group: ProcessGroup,
+    *,
+    started: float,
+    notify: Notify,
+) -> None:
+    """Bring the rows of all parts together; the first process judges the whole and writes it down."""
+    weights = _whole_weights(loop, group)
+    if weights is None:
+        return
+    history, best = loop.history, loop.best
+    accuracy = None if best is None else best.get("validation_accuracy")
+    del loop  # the part makes room for the whole
+    graph = load_whole(folder)
+    prepared = settings.data.prepare(graph, seed=request.seed)
+    method = make_method(prepared, settings)
+    method.load_state_dict(weights)
+    trained = Trained(prepared, method, finite_prediction(method, prepared), history, best, accuracy)
+    finished = conclude(graph, trained, None, run_config(request), started=started, notify=notify)
+    outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": group.size}))
+    directory.clear_checkpoints()
+    directory.clear_shards()
+
+
+def _whole_weights(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor] | None:
+    """The weights with the rows of all nodes, for the first process."""
+    weights, shard = dict(loop.method.state_dict()), loop.graph.shard
+    assert shard is not None
+    for name in loop.method.per_node:
+        rows = group.gather_rows(weights[name], shard.nodes, shard.num_all)
+        if rows is not None:
+            weights[name] = rows
+    return weights if group.rank == 0 else None
+
+
+def _say_nothing(text: str) -> None:
+    """The first process says it."""

@@ -1,0 +1,66 @@
+"""A graph in shards, as the source of a run, and how it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from confgcn.data.raw import RawGraph, raw_from_graph
+from confgcn.data.transforms import Columns
+from confgcn.distributed.shard_files import ShardFolder
+from confgcn.distributed.sharding import Cut, parts_of_nodes, write_shards
+from confgcn.distributed.shards import load_whole
+from confgcn.exceptions import UsageError
+from confgcn.graph import Graph
+
+
+@dataclass(frozen=True)
+class ShardedGraph:
+    """What ``confgcn partition`` wrote. Shards of a named graph are that graph, with the split they were cut with."""
+
+    path: Path
+    draws_split: bool = field(default=False, init=False)
+
+    @cached_property
+    def folder(self) -> ShardFolder:
+        return ShardFolder(self.path)
+
+    @property
+    def name(self) -> str:
+        return str(self.folder.record["name"])
+
+    @property
+    def is_named(self) -> bool:
+        return bool(self.folder.record["is_named"])
+
+    def load(self, split_seed: int) -> Graph:
+        made_with = self.folder.record["split_seed"]
+        if split_seed != made_with:
+            raise UsageError(f"{self.path}: was made with split seed {made_with}, not {split_seed}")
+        return load_whole(self.folder)
+
+    def raw(self) -> RawGraph:
+        return raw_from_graph(load_whole(self.folder))
+
+    def record(self) -> dict[str, Any]:
+        return {} if self.is_named else {"source": {"path": str(self.path)}}
+
+
+def make_shards(
+    path: Path, graph: Graph, num_parts: int, *, how: Cut = "metis", is_named: bool = False, split_seed: int = 0
+) -> dict[str, Any]:
+    """Cut the graph and write its shards; returns what partition.json says of them."""
+    columns = Columns.of(graph.features)
+    about = {"is_named": is_named, "split_seed": split_seed, "cut_by": how, "suited_scaling": columns.suited}
+    parts = parts_of_nodes(graph, num_parts, how)
+    return write_shards(path, graph, parts, about, torch.stack([columns.mean, columns.deviation]))
+
+
+def columns_of(folder: ShardFolder) -> Columns:
+    """What the features of the whole graph are like."""
+    mean, deviation = folder.array("columns")
+    return Columns(folder.record["suited_scaling"], mean, deviation)

@@ -121,7 +121,7 @@ def _train_part(request: RunRequest, **watching: Any) -> dict[str, Any] | None:
 
     try:
         return train_in_parts(request, **watching)
-    except (DivergedError, StoppedError) as error:
+    except (UsageError, DivergedError, StoppedError) as error:
         if own_rank() == 0:
             raise
         raise typer.Exit(error.exit_code) from None

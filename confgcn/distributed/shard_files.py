@@ -84,7 +84,7 @@ class ShardFolder:
         """Are the files of a part, or those of all, the ones that were written?"""
         prefix = "" if part is None else f"{part_name(part)}/"
         for name, expected in self.record["files"].items():
-            if name.startswith(prefix) and "/" in name == bool(prefix):
+            if name.startswith(prefix) and ("/" in name) == bool(prefix):
                 self._check_file(self.path / name, expected)
 
     def _check_file(self, file: Path, expected: str) -> None:

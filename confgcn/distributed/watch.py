@@ -28,7 +28,7 @@ _NETWORK = re.compile(r"gloo|connection|socket|store|timed? ?out|nccl|peer|rende
 
 
 class Watch:
-    """A thread that writes this process's sign of life into the job's store, and reads those of the others.
+    """Writes this process's sign of life into the job's store, reads those of the others, and judges by them.
 
     The store is where the processes have met: with torchrun it belongs to the process that launched them, which none of
     them can freeze. When another process has been silent for too long, this one says which and ends.
@@ -39,8 +39,9 @@ class Watch:
         self.silent: dict[int, float] = dict.fromkeys(range(size), 0.0)
         self.last_sign: dict[int, bytes] = {}
         self.places: dict[int, str] = {}
+        self.rounds = 0  # of saying and hearing
         self.ended = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.threads = [threading.Thread(target=task, daemon=True) for task in (self._talk, self._judge)]
 
     @classmethod
     def start(cls, rank: int, size: int) -> Watch:
@@ -53,7 +54,8 @@ class Watch:
         watch = cls(PrefixStore(f"confgcn/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store), rank, size)
         store.set_timeout(patience)
         watch._say(0)
-        watch.thread.start()
+        for thread in watch.threads:
+            thread.start()
         return watch
 
     def stop(self) -> None:
@@ -65,22 +67,30 @@ class Watch:
 
     def missing(self) -> str:
         """Whom this process has not heard of for longest, in words; "" where all are heard of."""
-        silent, rank = max((seconds, rank) for rank, seconds in self.silent.items() if rank != self.rank)
+        silent, rank = max((seconds, rank) for rank, seconds in self.silent.items())
         return self._name(rank) if silent > 2 * SECONDS_BETWEEN else ""
 
-    def _run(self) -> None:
-        count = 0
-        while not self.ended.wait(SECONDS_BETWEEN):
-            count += 1
-            began = time.monotonic()
-            try:
-                self._say(count)
+    def _talk(self) -> None:
+        """Stops for good where the store is out of reach, which may take its answer for ever."""
+        with suppress(RuntimeError):
+            while not self.ended.wait(SECONDS_BETWEEN):
+                self._say(self.rounds)
                 self._hear(SECONDS_BETWEEN)
-            except RuntimeError as error:
-                self._fail_without_store(error, began)
-            for rank, seconds in self.silent.items():
-                if seconds > LONGEST_SILENCE:
-                    self._fail(rank, seconds)
+                self.rounds += 1
+
+    def _judge(self) -> None:
+        seen, seconds = self.rounds, 0.0
+        while not self.ended.wait(SECONDS_BETWEEN):
+            seconds = seconds + SECONDS_BETWEEN if self.rounds == seen else 0.0
+            seen = self.rounds
+            if seconds > LONGEST_SILENCE:
+                self._fail_without_store(seconds)
+            self._check()
+
+    def _check(self) -> None:
+        for rank, seconds in self.silent.items():
+            if seconds > LONGEST_SILENCE:
+                self._fail(rank, seconds)
 
     def _say(self, count: int) -> None:
         self.store.set(f"alive/{self.rank}", f"{count} {socket.gethostname()} {os.getpid()}")
@@ -104,12 +114,9 @@ class Watch:
         self._end_if_here(rank)
         leave(f"{name} has not been heard of for {seconds:.0f} s: it is frozen, or cut off from this one")
 
-    def _fail_without_store(self, error: RuntimeError, began: float) -> None:
-        if self.ended.is_set():
-            return
+    def _fail_without_store(self, seconds: float) -> None:
         place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        waited = time.monotonic() - began
-        leave(f"worker {self.rank} lost touch with the others' meeting place {place} ({waited:.0f} s: {brief(error)})")
+        leave(f"worker {self.rank} has had no answer from {place}, where the workers meet, for {seconds:.0f} s")
 
     def _end_if_here(self, rank: int) -> None:
         """A frozen process of this machine is ended: nothing else would, for as long as its launcher waits."""
@@ -120,7 +127,7 @@ class Watch:
 
 
 def leave(message: str) -> None:
-    """End this process, whatever its other threads wait for."""
+    """End this process, whatever its threads wait for."""
     with suppress(OSError):
         sys.stderr.flush()
         os.write(

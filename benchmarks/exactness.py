@@ -1,0 +1,156 @@
+"""Is training in parts exact? Loss and gradients of 1, 2 and 4 workers: python benchmarks/exactness.py
+
+Two steps of each preset without dropout, in double and in single precision, on cora, pubmed and a clustered graph of
+100,000 nodes; the second step's loss and all gradients against those of one process. Written to
+benchmarks/results/exactness.json as they come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from clustered import clustered_graph
+from recorded import EXACTNESS
+from torch import Tensor
+
+from confgcn.data.datasets import load_graph
+from confgcn.distributed.process_group import ProcessGroup, joined_group
+from confgcn.distributed.shard_files import ShardFolder
+from confgcn.distributed.shards import load_shard
+from confgcn.experiments.presets import RunSettings, make_method, resolve
+from confgcn.experiments.sharded_graph import columns_of, make_shards
+from confgcn.graph import Graph
+from confgcn.method import present
+from confgcn.sparse import SparseMatrix
+from confgcn.training.group import ALONE
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+
+GRAPHS = ("cora", "pubmed", "clustered")
+PRESETS = ("paper", "released", "consensus")
+WORKERS = (1, 2, 4)
+PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
+SYNTHETIC = 100_000
+Task = dict[str, str]
+
+
+def main() -> None:
+    """All of them, or one worker's part of one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--graphs", nargs="*", default=GRAPHS)
+    parser.add_argument("--part-of", type=Path, help="a folder with the task: for a worker")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    if asked.part_of:
+        work_on(asked.part_of)
+        return
+    for name in asked.graphs:
+        measure(name, clustered_graph(SYNTHETIC) if name == "clustered" else load_graph(name))
+
+
+def measure(name: str, graph: Graph) -> None:
+    """Every preset, precision and number of workers on one graph."""
+    tasks = [{"graph": name, "preset": p, "precision": precision} for p in PRESETS for precision in PRECISIONS]
+    for workers in WORKERS:
+        for task, found in zip(tasks, compared(graph, workers, tasks), strict=True):
+            keep({**task, "workers": workers, **found})
+
+
+def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, float]]:
+    """How far the workers are from one process, for every task."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        make_shards(place / "shards", graph, workers)
+        (place / "tasks.json").write_text(json.dumps(tasks))
+        command = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
+        subprocess.run([sys.executable, "-m", *command, __file__, "--part-of", folder], check=True, capture_output=True)
+        founds = [torch.load(place / f"{number}.pt", weights_only=True) for number in range(len(tasks))]
+    return [distances(as_precise(graph, task), task, found) for task, found in zip(tasks, founds, strict=True)]
+
+
+def distances(graph: Graph, task: Task, found: dict[str, Tensor]) -> dict[str, float]:
+    """Of the workers' loss and gradients to those of one process, relative to their size."""
+    loss, gradients = two_steps(graph, task)
+    difference = sum(float((gradients[name] - found[name]).double().square().sum()) for name in gradients)
+    norm = sum(float(gradient.double().square().sum()) for gradient in gradients.values())
+    return {
+        "loss": abs(loss - float(found["loss"])) / abs(loss),
+        "gradient": math.sqrt(difference / norm),
+        "largest": max(float((gradients[name] - found[name]).abs().max()) for name in gradients),
+    }
+
+
+def work_on(place: Path) -> None:
+    """One worker: gradients of all parts come together in the first."""
+    folder = ShardFolder(place / "shards")
+    with joined_group() as group:
+        part = load_shard(folder, group.rank, group.size)
+        for number, task in enumerate(json.loads((place / "tasks.json").read_text())):
+            prepared = settings_of(task).data.prepare(part, seed=0, fitted_on=columns_of(folder))
+            loop, loss = stepped(as_precise(prepared, task, is_prepared=True), task, group)
+            found = {"loss": torch.tensor(loss, dtype=torch.double), **whole_gradients(loop, group)}
+            if group.rank == 0:
+                torch.save(found, place / f"{number}.pt")
+
+
+def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor]:
+    """With the rows of all nodes, in the first process."""
+    shard = loop.graph.shard
+    assert shard is not None
+    gradients = {name: weight.grad for name, weight in loop.parameters.items()}
+    for name in loop.method.per_node:
+        rows = present(gradients[name])
+        gradients[name] = group.gather_rows(rows, shard.nodes, shard.num_all)
+    return {name: gradient for name, gradient in gradients.items() if gradient is not None}
+
+
+def two_steps(graph: Graph, task: Task) -> tuple[float, dict[str, Tensor]]:
+    """The loss and the gradients of one process."""
+    loop, loss = stepped(graph, task, ALONE)
+    return loss, {name: p.grad for name, p in loop.parameters.items() if p.grad is not None}
+
+
+def stepped(graph: Graph, task: Task, group: Any) -> tuple[TrainingLoop, float]:
+    settings = settings_of(task)
+    torch.set_default_dtype(PRECISIONS[task["precision"]])
+    with seeded(0):
+        loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
+        loop.train_step()
+        record = loop.train_step()
+    torch.set_default_dtype(torch.float32)
+    return loop, record["loss"]
+
+
+def settings_of(task: Task) -> RunSettings:
+    walks = {"node_dropout": 0.0} if task["preset"] == "consensus" else {}
+    return resolve("confgcn", task["preset"], task["graph"], {"dropout": 0.0, **walks})
+
+
+def as_precise(graph: Graph, task: Task, *, is_prepared: bool = False) -> Graph:
+    """The graph as the method sees it, its features in the task's precision."""
+    prepared = graph if is_prepared else settings_of(task).data.prepare(graph, seed=0)
+    features, kind = prepared.features, PRECISIONS[task["precision"]]
+    if isinstance(features, SparseMatrix):
+        return prepared.with_features(features.with_values(features.values.to(kind)))
+    return prepared.with_features(features.to(kind))
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Add one measurement to the file."""
+    rows = json.loads(EXACTNESS.read_text()) if EXACTNESS.is_file() else []
+    rows.append({"date": datetime.date.today().isoformat(), **row})
+    EXACTNESS.write_text(json.dumps(rows, indent=1) + "\n")
+    print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

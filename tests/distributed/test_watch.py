@@ -1,0 +1,89 @@
+"""Who is silent for too long is named."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+import torch.distributed as dist
+
+from confgcn.distributed import watch as watching
+from confgcn.distributed.watch import LONGEST_SILENCE, SECONDS_BETWEEN, Watch, lost_touch
+from confgcn.exceptions import ResourceError, UsageError
+
+
+@pytest.fixture
+def store() -> dist.HashStore:  # type: ignore[name-defined]
+    return dist.HashStore()  # type: ignore[attr-defined]
+
+
+def two(store: dist.HashStore) -> tuple[Watch, Watch]:  # type: ignore[name-defined]
+    first, second = Watch(store, 0, 2), Watch(store, 1, 2)
+    for watch in (first, second):
+        watch._say(0)
+    return first, second
+
+
+def test_signs_of_life_are_heard(store: dist.HashStore) -> None:  # type: ignore[name-defined]
+    first, second = two(store)
+    for count in range(1, 5):
+        second._say(count)
+        first._hear(SECONDS_BETWEEN)
+        assert first.silent[1] == 0.0
+    assert first.missing() == ""
+
+
+def test_silence_is_counted_and_named(store: dist.HashStore) -> None:  # type: ignore[name-defined]
+    first, _ = two(store)
+    for _ in range(5):
+        first._hear(SECONDS_BETWEEN)
+    assert first.silent[1] == 4 * SECONDS_BETWEEN  # the first look was news
+    assert first.missing() == f"worker 1 (process {os.getpid()} on {socket.gethostname()})"
+
+
+def test_one_that_has_left_is_not_missed(store: dist.HashStore) -> None:  # type: ignore[name-defined]
+    first, second = two(store)
+    second.stop()
+    for _ in range(5):
+        first._hear(SECONDS_BETWEEN)
+    assert first.missing() == ""
+
+
+def test_too_long_a_silence_ends_the_process(
+    store: dist.HashStore,  # type: ignore[name-defined]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, _ = two(store)
+    said: list[str] = []
+    monkeypatch.setattr(watching, "leave", said.append)
+    monkeypatch.setattr(Watch, "_end_if_here", lambda *_: None)
+    first._hear(SECONDS_BETWEEN)
+    first._hear(LONGEST_SILENCE + 1)
+    first._check()
+    assert len(said) == 1
+    assert said[0].startswith("worker 1 (process")
+    assert "frozen" in said[0]
+
+
+def test_errors_of_the_network_name_who_is_missing(store: dist.HashStore) -> None:  # type: ignore[name-defined]
+    first, _ = two(store)
+    first._hear(SECONDS_BETWEEN)
+    first._hear(5.0)
+    with (
+        pytest.raises(ResourceError, match=r"worker 1 .* has ended or is cut off .*Connection reset"),
+        lost_touch(first),
+    ):
+        raise RuntimeError("gloo: Connection reset by peer")
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(UsageError), lost_touch(None):
+        raise UsageError("the connection is not an option")
+    with pytest.raises(RuntimeError, match="shapes"), lost_touch(None):
+        raise RuntimeError("shapes do not match")
+
+
+def test_workers_that_cannot_meet() -> None:
+    with pytest.raises(ResourceError, match="could not meet"), lost_touch(None):
+        raise dist.DistNetworkError("the client socket has timed out")

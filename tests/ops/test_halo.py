@@ -1,0 +1,62 @@
+"""Rows borrowed of other parts: joined, given back, and differentiated."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from confgcn.ops import of_sources, propagate
+from confgcn.ops.halo import joined, returned
+from confgcn.sparse import SparseStructure
+
+
+class MatrixHalo:
+    """Borrowed rows are a linear map of the own ones, as they are of all rows of all parts."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+
+    def borrow(self, own: Tensor) -> Tensor:
+        return self.matrix @ own
+
+    def give_back(self, borrowed: Tensor) -> Tensor:
+        return self.matrix.T @ borrowed
+
+
+HALO = MatrixHalo(torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]], dtype=torch.double))
+
+
+def test_borrowed_rows_come_after_the_own_ones() -> None:
+    own = torch.rand(3, 2, dtype=torch.double)
+    assert torch.equal(of_sources(own, HALO), torch.cat([own, HALO.matrix @ own]))
+
+
+def test_without_a_halo_the_own_rows_are_all() -> None:
+    own = torch.rand(3, 2)
+    assert of_sources(own, None) is own
+    assert joined(own, None) is own
+    assert returned(own, 3, None) is own
+
+
+def test_what_is_given_back_is_the_transpose_of_what_is_borrowed() -> None:
+    own, gradient = torch.rand(3, 2, dtype=torch.double), torch.rand(5, 2, dtype=torch.double)
+    there = (joined(own, HALO) * gradient).sum()
+    assert torch.isclose(there, (own * returned(gradient, 3, HALO)).sum())
+
+
+def test_its_gradient() -> None:
+    own = torch.rand(3, 2, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda rows: of_sources(rows, HALO), (own,))
+
+
+def test_a_walk_borrows_in_every_step() -> None:
+    """A part of three nodes that hears two borrowed ones, against the same sums by hand."""
+    structure = SparseStructure(torch.tensor([0, 2, 4, 6]), torch.tensor([0, 3, 1, 4, 0, 2]), (3, 5))
+    weights, values = torch.rand(6, dtype=torch.double), torch.rand(3, 2, dtype=torch.double, requires_grad=True)
+    dense = torch.zeros(3, 5, dtype=torch.double)
+    dense[structure.rows, structure.indices] = weights
+    step = dense @ torch.cat([torch.eye(3, dtype=torch.double), HALO.matrix])
+    expected = (values + step @ values + step @ step @ values) / 3
+    found = propagate(structure, weights, values, steps=2, halo=HALO)
+    assert torch.allclose(found, expected)
+    assert torch.autograd.gradcheck(lambda rows: propagate(structure, weights, rows, steps=2, halo=HALO), (values,))

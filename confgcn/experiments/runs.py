@@ -228,6 +228,7 @@ def conclude(
     notify: Notify,
 ) -> FinishedRun:
     """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
+    loop.release()  # four times the weights, which on a large graph are most of the memory
     prepared, prediction = loop.graph, loop.predict()
     if not crossed and not len(prepared.validation):
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")

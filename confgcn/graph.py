@@ -203,7 +203,7 @@ class Graph:
         digest = hashlib.sha256(repr((bool(places), self.node_names, self.class_names)).encode())
         for tensor in tensors:
             digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
-            digest.update(tensor.contiguous().view(-1).numpy())
+            digest.update(tensor.contiguous().view(-1).numpy().data)
         return digest.hexdigest()
 
     def notices(self) -> list[str]:
@@ -275,7 +275,8 @@ def _used_features(features: Tensor | SparseMatrix) -> Tensor:
     """The sum of the absolute features of each node, (N,)."""
     if isinstance(features, SparseMatrix):
         return features.with_values(features.values.abs()).row_sums()
-    return features.norm(p=1, dim=1)  # without a copy of all absolute values
+    used: Tensor = torch.linalg.vector_norm(features, 1, dim=1)  # without a copy of all absolute values
+    return used
 
 
 def _label_notices(graph: Graph) -> list[str]:

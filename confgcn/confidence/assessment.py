@@ -18,7 +18,7 @@ from confgcn.graph import Graph
 from confgcn.method import Prediction
 
 COVERAGE = 0.9
-ROWS_AT_ONCE = 50_000  # of tables in double precision that nobody keeps
+ROWS_AT_ONCE = 10_000  # of tables in double precision that nobody keeps
 MAX_ERROR, DELTA = 0.05, 0.1
 
 

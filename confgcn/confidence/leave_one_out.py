@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -12,11 +14,11 @@ from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 FloatArray = npt.NDArray[np.float64]
-Rows = FloatArray | sp.csr_array  # as the features are: dense, or sparse and never made dense
+Rows: TypeAlias = "FloatArray | sp.csr_array"  # as the features are: dense, or sparse and never made dense
 
 SHARPNESS = 20.0  # cosines of neighbouring classes differ by about a twentieth
 ROWS_AT_ONCE = 10_000  # of dense features, to find their lengths
-NUMBERS_AT_ONCE = 2**24  # of dense features in double precision: as many columns as fit
+NUMBERS_AT_ONCE = 2**23  # of dense features in double precision: as many columns as fit
 
 
 def centroid_vote(graph: Graph) -> Tensor:
@@ -47,7 +49,7 @@ def centroid_vote(graph: Graph) -> Tensor:
 def averaged_features(graph: Graph) -> Rows:
     """The features of the training nodes, averaged over their surroundings and of unit length, (train, F).
 
-    Only nodes within two steps of them are read.
+    Means are taken of their neighbours alone, not of every node.
     """
     nearest, _ = graph.adjacency.at_rows(graph.train)
     near = nearest.indices.unique()
@@ -67,7 +69,10 @@ def _averaging(structure: SparseStructure) -> sp.csr_array:
 def _averaged_columns(first: sp.csr_array, second: sp.csr_array, features: Tensor) -> FloatArray:
     """Both means of rows of unit length, a few columns at a time: no copy of all features is made."""
     num_nodes, num_features = features.shape
-    scale = np.concatenate([_scale(sp.csr_array(rows.numpy())) for rows in features.split(ROWS_AT_ONCE)])[:, None]
+    scale = np.empty((num_nodes, 1))
+    for start in range(0, num_nodes, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        scale[rows, 0] = _scale(sp.csr_array(features[rows].numpy()))
     width = max(1, NUMBERS_AT_ONCE // num_nodes)
     found = np.empty((first.shape[0], num_features))
     for start in range(0, num_features, width):

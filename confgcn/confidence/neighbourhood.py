@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.graph import Graph
 
-NUMBERS_AT_ONCE = 2**22  # that are gathered from the ends of edges
+NUMBERS_AT_ONCE = 2**20  # that are gathered from the ends of edges
 
 
 def neighbour_sum(graph: Graph, values: Tensor, nodes: Tensor | None = None) -> Tensor:

@@ -99,5 +99,8 @@ def suspicious_edges(graph: Graph, probabilities: Tensor, influence: Tensor | No
 
 
 def _disagreement(probabilities: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    blocks = edge_blocks(source, target, width=probabilities.shape[1])
-    return torch.cat([1.0 - (probabilities[u].double() * probabilities[v].double()).sum(1) for u, v in blocks])
+    found, done = torch.empty(len(source), dtype=torch.float64), 0
+    for one, other in edge_blocks(source, target, width=probabilities.shape[1]):
+        found[done : done + len(one)] = 1.0 - (probabilities[one].double() * probabilities[other].double()).sum(1)
+        done += len(one)
+    return found

@@ -32,7 +32,7 @@ def safetensors_blocks(tensors: Mapping[str, Tensor]) -> Iterator[Block]:
     names = sorted(tensors, key=lambda name: (order.index(tensors[name].dtype), name))
     yield _header({name: tensors[name] for name in names})
     for name in names:
-        yield memoryview(tensors[name].detach().contiguous().view(-1).view(torch.uint8).numpy())
+        yield tensors[name].detach().contiguous().view(-1).view(torch.uint8).numpy().data
 
 
 def _header(tensors: Mapping[str, Tensor]) -> bytes:

@@ -206,12 +206,12 @@ class Graph:
         """The same graph with other features."""
         return replace(self, features=features)
 
-    def split_names(self) -> list[str]:
-        """For each node the part of the split it is in, "" for none."""
+    def split_names(self, nodes: Tensor | None = None) -> list[str]:
+        """For each of these nodes (None: of all) the part of the split it is in, "" for none."""
         names = np.full(self.num_nodes, "", dtype=object)
         for part in ("train", "validation", "test"):
             names[getattr(self, part).numpy()] = part
-        return list(names)
+        return list(names if nodes is None else names[nodes.numpy()])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -225,7 +225,7 @@ class Graph:
         digest = hashlib.sha256(repr((bool(places), self.node_names, self.class_names)).encode())
         for tensor in tensors:
             digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
-            digest.update(tensor.numpy().tobytes())
+            digest.update(tensor.contiguous().view(-1).numpy().data)
         return digest.hexdigest()
 
     def notices(self) -> list[str]:
@@ -297,7 +297,8 @@ def _used_features(features: Tensor | SparseMatrix) -> Tensor:
     """The sum of the absolute features of each node, (N,)."""
     if isinstance(features, SparseMatrix):
         return features.with_values(features.values.abs()).row_sums()
-    return features.abs().sum(1)
+    used: Tensor = torch.linalg.vector_norm(features, 1, dim=1)  # without a copy of all absolute values
+    return used
 
 
 def _label_notices(graph: Graph) -> list[str]:

@@ -33,7 +33,7 @@ class SparseStructure:
     def rows(self) -> Tensor:
         """The row of each entry, (entries,)."""
         with torch.inference_mode(False):  # what is kept serves training too
-            return torch.repeat_interleave(torch.arange(self.shape[0]), self.indptr.diff())
+            return self._rows()
 
     @cached_property
     def transposed(self) -> tuple[SparseStructure, Tensor]:
@@ -56,10 +56,14 @@ class SparseStructure:
     def without_diagonal(self) -> tuple[SparseStructure, Tensor]:
         """The entries off the diagonal, and their positions among all."""
         with torch.inference_mode(False):
-            entries = (self.rows != self.indices).nonzero().squeeze(1)
-            counts = torch.bincount(self.rows[entries], minlength=self.shape[0])
+            rows = self._rows()
+            entries = (rows != self.indices).nonzero().squeeze(1)
+            counts = torch.bincount(rows[entries], minlength=self.shape[0])
             indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
             return SparseStructure(indptr, self.indices[entries], self.shape), entries
+
+    def _rows(self) -> Tensor:
+        return torch.repeat_interleave(torch.arange(self.shape[0]), self.indptr.diff())
 
     def with_ones(self) -> SparseMatrix:
         """One at every entry, in double precision."""

@@ -18,6 +18,7 @@ from confgcn.graph import Graph
 from confgcn.method import Prediction
 
 COVERAGE = 0.9
+ROWS_AT_ONCE = 10_000  # of tables in double precision that nobody keeps
 MAX_ERROR, DELTA = 0.05, 0.1
 
 
@@ -66,8 +67,12 @@ class Scaling:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """Of every node, (N, C)."""
-        log_probabilities = self.calibration.apply(logits, self.covariates)
-        return be_cautious(log_probabilities, self.silent, self.caution).exp()
+        found = torch.empty(logits.shape, dtype=torch.float64)
+        for start in range(0, len(logits), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            scaled = self.calibration.apply(logits[rows], _at_rows(self.covariates, rows))
+            found[rows] = be_cautious(scaled, self.silent[rows], self.caution).exp()
+        return found
 
 
 def scaling(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Prediction | None = None) -> Scaling:
@@ -78,8 +83,11 @@ def scaling(graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Pr
     judged, silent = held_out or prediction, silent_nodes(graph)
     calibration = fit_calibration(judged.logits, graph.labels, nodes, covariates_of(graph, judged))
     covariates = covariates_of(graph, prediction)
-    log_probabilities = calibration.apply(prediction.logits, covariates)
-    return Scaling(calibration, fit_caution(log_probabilities, graph.labels, silent, nodes), covariates, silent)
+    quiet = silent.nonzero().squeeze(1)
+    log_probabilities = calibration.apply(prediction.logits[quiet], _at_rows(covariates, quiet))
+    looked_at = torch.isin(quiet, nodes).nonzero().squeeze(1)
+    caution = fit_caution(log_probabilities, graph.labels[quiet], torch.ones_like(quiet, dtype=torch.bool), looked_at)
+    return Scaling(calibration, caution, covariates, silent)
 
 
 def assess(
@@ -99,19 +107,19 @@ def assess(
     most runs selected the weights: guarantees are then approximate. Where they must be exact, hold labels back and use
     the parts by hand.
     """
-    judged = held_out or prediction
     scale = scaling(graph, prediction, nodes, held_out=held_out)
     probabilities = scale.probabilities(prediction.logits)
     others = torch.ones(graph.num_nodes, dtype=torch.bool).index_fill_(0, graph.train, False).nonzero().squeeze(1)
+    seen = probabilities if held_out is None else _seen(graph, scale, held_out)
     sets = decision = None
     if len(nodes):
-        seen = replace(scale, covariates=covariates_of(graph, judged)).probabilities(judged.logits)
         fitted = PredictionSets.fit(graph, seen, nodes, coverage=coverage, groups=degree_groups(graph, nodes))
         sets = fitted.sets(graph, probabilities)
     if len(nodes) and len(others):
         confidence, predicted = seen[nodes].max(-1)
         correct = predicted == graph.labels[nodes]
-        decision = decide(confidence, correct, probabilities[others].max(-1).values, max_error=max_error, delta=delta)
+        decision = decide(confidence, correct, probabilities.max(-1).values[others], max_error=max_error, delta=delta)
+    del seen  # what follows needs the memory
     return Assessment(
         scale.calibration,
         scale.caution,
@@ -123,3 +131,13 @@ def assess(
         suspicious_edges(graph, probabilities, prediction.influence),
         others,
     )
+
+
+def _seen(graph: Graph, scale: Scaling, held_out: Prediction) -> Tensor:
+    """The probabilities by a training that had not seen the label, (N, C)."""
+    return replace(scale, covariates=covariates_of(graph, held_out)).probabilities(held_out.logits)
+
+
+def _at_rows(covariates: Mapping[str, Tensor], rows: Tensor | slice) -> dict[str, Tensor]:
+    """The covariates of these nodes alone."""
+    return {name: values[rows] for name, values in covariates.items()}

@@ -65,7 +65,7 @@ def covariates_of(graph: Graph, prediction: Prediction) -> dict[str, Tensor]:
     found = {"degree": graph.degrees.double().log1p()}
     if prediction.precision is not None:
         predicted = prediction.logits.argmax(-1, keepdim=True)
-        found["precision"] = prediction.precision.double().gather(1, predicted).squeeze(1).asinh()
+        found["precision"] = prediction.precision.gather(1, predicted).squeeze(1).double().asinh()
     return found
 
 

@@ -37,7 +37,7 @@ def label_scores(graph: Graph, probabilities: Tensor, score: Score, *, seed: int
         )
     draws = node_draws(graph, seed)
     if score == "threshold":
-        return 1.0 - probabilities.double() + TIE_BREAK * draws[:, None]
+        return (1.0 - probabilities.double()).add_((TIE_BREAK * draws)[:, None])
     if score == "raps":
         return adaptive_scores(probabilities, draws) + rank_penalty(probabilities)
     own = adaptive_scores(probabilities, draws)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -9,12 +11,14 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.sparse import SparseMatrix
+from confgcn.sparse import SparseMatrix, SparseStructure
 
 FloatArray = npt.NDArray[np.float64]
+Rows: TypeAlias = "FloatArray | sp.csr_array"  # as the features are: dense, or sparse and never made dense
 
-HOPS = 2
 SHARPNESS = 20.0  # cosines of neighbouring classes differ by about a twentieth
+ROWS_AT_ONCE = 10_000  # of dense features, to find their lengths
+NUMBERS_AT_ONCE = 2**23  # of dense features in double precision: as many columns as fit
 
 
 def centroid_vote(graph: Graph) -> Tensor:
@@ -31,7 +35,7 @@ def centroid_vote(graph: Graph) -> Tensor:
     rows = np.arange(len(labels))
     indicator = sp.csr_array((np.ones(len(labels)), (labels, rows)), shape=(graph.num_classes, len(labels)))
     centroids = indicator @ features
-    products = (features @ centroids.T).toarray()  # (train, C)
+    products = _dense(features @ centroids.T)  # (train, C)
     lengths = np.tile(_squared_lengths(centroids), (len(labels), 1))
     own, given = _squared_lengths(features), (rows, labels)
     lengths[given] += own - 2 * products[given]
@@ -42,23 +46,57 @@ def centroid_vote(graph: Graph) -> Tensor:
     return torch.from_numpy(SHARPNESS * likeness).softmax(1)
 
 
-def averaged_features(graph: Graph) -> sp.csr_array:
-    """The features of the training nodes, averaged over their surroundings and of unit length, (train, F)."""
-    given = graph.features
-    features = given.to_scipy() if isinstance(given, SparseMatrix) else sp.csr_array(given.numpy())
-    average = graph.adjacency.with_ones().to_scipy()
-    average = sp.diags_array(1.0 / (graph.degrees.numpy() + 1)) @ average
-    reach = average[graph.train.numpy()]
-    for _ in range(HOPS - 1):
-        reach = reach @ average
-    averaged = reach @ _unit_rows(features)
-    return _unit_rows(averaged)
+def averaged_features(graph: Graph) -> Rows:
+    """The features of the training nodes, averaged over their surroundings and of unit length, (train, F).
+
+    Means are taken of their neighbours alone, not of every node.
+    """
+    nearest, _ = graph.adjacency.at_rows(graph.train)
+    near = nearest.indices.unique()
+    first, second = _averaging(nearest.at_columns(near)), _averaging(graph.adjacency.at_rows(near)[0])
+    features = graph.features
+    if isinstance(features, SparseMatrix):
+        return _unit_rows((first @ second) @ _unit_rows(features.to_scipy()))
+    return _unit_rows(_averaged_columns(first, second, features))
 
 
-def _unit_rows(matrix: sp.csr_array) -> sp.csr_array:
+def _averaging(structure: SparseStructure) -> sp.csr_array:
+    """The matrix that takes the mean over the entries of each row."""
+    counts = structure.indptr.diff()
+    return SparseMatrix(structure, torch.repeat_interleave(1.0 / counts.double(), counts)).to_scipy()
+
+
+def _averaged_columns(first: sp.csr_array, second: sp.csr_array, features: Tensor) -> FloatArray:
+    """Both means of rows of unit length, a few columns at a time: no copy of all features is made."""
+    num_nodes, num_features = features.shape
+    scale = np.empty((num_nodes, 1))
+    for start in range(0, num_nodes, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        scale[rows, 0] = _scale(sp.csr_array(features[rows].numpy()))
+    width = max(1, NUMBERS_AT_ONCE // num_nodes)
+    found = np.empty((first.shape[0], num_features))
+    for start in range(0, num_features, width):
+        columns = slice(start, start + width)
+        found[:, columns] = first @ (second @ (features[:, columns].numpy() * scale))
+    return found
+
+
+def _unit_rows(matrix: Rows) -> Rows:
+    scale = _scale(matrix)
+    return matrix * scale[:, None] if isinstance(matrix, np.ndarray) else sp.diags_array(scale) @ matrix
+
+
+def _scale(matrix: Rows) -> FloatArray:
+    """What makes each row one of unit length; one where there is nothing."""
     lengths = np.sqrt(_squared_lengths(matrix))
-    return sp.diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ matrix
+    return 1.0 / np.where(lengths > 0, lengths, 1.0)
 
 
-def _squared_lengths(matrix: sp.csr_array) -> FloatArray:
+def _squared_lengths(matrix: Rows) -> FloatArray:
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", matrix, matrix))
     return np.asarray(matrix.multiply(matrix).sum(1), dtype=np.float64)
+
+
+def _dense(matrix: Rows) -> FloatArray:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())

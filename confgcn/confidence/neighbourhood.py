@@ -1,21 +1,36 @@
-"""Means over the neighbours of a node, the node itself left out."""
+"""Sums and means over the neighbours of a node, the node itself left out."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
 
+NUMBERS_AT_ONCE = 2**20  # that are gathered from the ends of edges
 
-def neighbour_sum(graph: Graph, values: Tensor) -> Tensor:
-    """The sum of the neighbours' rows, (N, C), in double precision; zero without neighbours."""
-    edges = graph.neighbours
-    wide = values.double()
-    return torch.zeros_like(wide).index_add_(0, edges.rows, wide[edges.indices])
+
+def neighbour_sum(graph: Graph, values: Tensor, nodes: Tensor | None = None) -> Tensor:
+    """The sum of the neighbours' rows, in double precision; zero without neighbours.
+
+    Of these nodes (None: of all), (n, C) for values (N, C).
+    """
+    edges = graph.neighbours if nodes is None else graph.neighbours.at_rows(nodes)[0]
+    total = torch.zeros(edges.shape[0], values.shape[1], dtype=torch.float64)
+    for target, source in edge_blocks(edges.rows, edges.indices, width=values.shape[1]):
+        total.index_add_(0, target, values[source].double())
+    return total
 
 
 def neighbour_mean(graph: Graph, values: Tensor) -> Tensor:
     """The mean of the neighbours' rows, (N, C); a node without neighbours keeps its own."""
     mean = neighbour_sum(graph, values) / graph.degrees.clamp(min=1)[:, None]
     return torch.where((graph.degrees == 0)[:, None], values.double(), mean)
+
+
+def edge_blocks(one: Tensor, other: Tensor, *, width: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Both ends of some edges at a time, few enough to gather a row of this width for each."""
+    size = max(1, NUMBERS_AT_ONCE // max(1, width))
+    return zip(one.split(size), other.split(size), strict=True)

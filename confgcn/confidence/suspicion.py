@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.leave_one_out import centroid_vote
-from confgcn.confidence.neighbourhood import neighbour_sum
+from confgcn.confidence.neighbourhood import edge_blocks, neighbour_sum
 from confgcn.graph import Graph
 from confgcn.prior import class_prior
 
@@ -56,7 +56,7 @@ def suspicious_labels(graph: Graph, probabilities: Tensor) -> SuspiciousLabels:
     that leave it out: of the neighbours (:func:`neighbour_vote`) and of the classes' features
     (:func:`~confgcn.confidence.leave_one_out.centroid_vote`).
     """
-    votes = torch.stack([neighbour_vote(graph, probabilities)[graph.train], centroid_vote(graph)])
+    votes = torch.stack([neighbour_vote(graph, probabilities, graph.train), centroid_vote(graph)])
     log_votes = votes.clamp(min=SMALLEST_PROBABILITY).log().sum(0)
     score, proposed = label_margin(log_votes, graph.train_labels)
     order = torch.argsort(score, descending=True, stable=True)
@@ -70,13 +70,13 @@ def label_margin(log_votes: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return best - log_votes.gather(1, given).squeeze(1), proposed
 
 
-def neighbour_vote(graph: Graph, probabilities: Tensor) -> Tensor:
-    """The mean of the probabilities of the neighbours and of one that has the prior, (N, C).
+def neighbour_vote(graph: Graph, probabilities: Tensor, nodes: Tensor) -> Tensor:
+    """The mean of the probabilities of the neighbours of each of these nodes and of one that has the prior, (n, C).
 
     Neighbours with a training label vote by their probabilities too: their labels may be the wrong ones.
     """
     prior = class_prior(graph, probabilities.double())
-    return (neighbour_sum(graph, probabilities) + prior) / (graph.degrees + 1)[:, None]
+    return (neighbour_sum(graph, probabilities, nodes) + prior) / (graph.degrees[nodes] + 1)[:, None]
 
 
 def suspicious_edges(graph: Graph, probabilities: Tensor, influence: Tensor | None = None) -> SuspiciousEdges:
@@ -89,11 +89,18 @@ def suspicious_edges(graph: Graph, probabilities: Tensor, influence: Tensor | No
     edges, places = graph.adjacency.without_diagonal
     once = edges.indices < edges.rows
     source, target = edges.indices[once], edges.rows[once]
-    wide = probabilities.double()
-    disagreement = 1.0 - (wide[source] * wide[target]).sum(1)
+    disagreement = _disagreement(probabilities, source, target)
     order = torch.argsort(disagreement, descending=True, stable=True)
     if influence is not None:
-        mirror = graph.adjacency.mirror
-        assert mirror is not None  # a graph is undirected
-        influence = ((influence + influence[mirror]) / 2)[places[once]][order]
+        back = ~once  # the same edges in the other direction, by source
+        by_target = torch.argsort(edges.indices[back], stable=True)
+        influence = ((influence[places[once]] + influence[places[back]][by_target]) / 2)[order]
     return SuspiciousEdges(source[order], target[order], disagreement[order], influence)
+
+
+def _disagreement(probabilities: Tensor, source: Tensor, target: Tensor) -> Tensor:
+    found, done = torch.empty(len(source), dtype=torch.float64), 0
+    for one, other in edge_blocks(source, target, width=probabilities.shape[1]):
+        found[done : done + len(one)] = 1.0 - (probabilities[one].double() * probabilities[other].double()).sum(1)
+        done += len(one)
+    return found

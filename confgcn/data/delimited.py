@@ -26,6 +26,7 @@ BLOCK_ROWS = 1024
 BLANK = " \r\n"
 
 _NEEDS_QUOTES = re.compile(r"""[",;\t\r\n#]|^\s|\s$""")
+_MAY_NEED_QUOTES = re.compile(r"""[",;#\s]""")
 
 
 def read_delimited(path: Path, is_text: Callable[[str], bool] | None = None) -> Table:
@@ -192,3 +193,8 @@ def _ragged(path: Path, line: int, found: int, expected: int) -> str:
 
 def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def quoted_column(texts: list[str]) -> list[str]:
+    """All texts, quoted where they need it; numbers never do, and are not looked at one by one."""
+    return [quoted(text) for text in texts] if _MAY_NEED_QUOTES.search("".join(texts)) else texts

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,14 +25,13 @@ import torch
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, brief
-from confgcn.training.files import read_sealed
+from confgcn.training.files import file_digest, read_sealed
 
 MANIFEST = "partition.json"
 KEY, LAYOUT = "confgcn_shards", 1
 SPLIT = ("", "train", "validation", "test")
 DENSE = ("features",)
 SPARSE = ("feature_indptr", "feature_indices", "feature_values")
-_BLOCK = 2**24  # bytes that are hashed at a time
 
 
 def is_shard_folder(path: Path) -> bool:
@@ -44,15 +42,6 @@ def is_shard_folder(path: Path) -> bool:
 def part_name(part: int) -> str:
     """The folder of a part."""
     return f"part-{part:04d}"
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file, which is read a block at a time."""
-    found = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
 
 
 @dataclass(frozen=True)

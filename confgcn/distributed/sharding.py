@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.distributed.shard_files import DENSE, KEY, LAYOUT, MANIFEST, SPARSE, SPLIT, file_digest, part_name
+from confgcn.distributed.shard_files import DENSE, KEY, LAYOUT, MANIFEST, SPARSE, SPLIT, part_name
 from confgcn.exceptions import ResourceError, UsageError
 from confgcn.graph import Graph
 from confgcn.partition import metis
 from confgcn.sparse import SparseMatrix
-from confgcn.training.files import to_json, write_atomic, write_sealed
+from confgcn.training.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.training.seed import seeded
 
 Cut = Literal["metis", "hash"]

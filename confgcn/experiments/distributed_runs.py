@@ -159,6 +159,7 @@ def _finish(
     weights = _whole_weights(loop, group)
     if weights is None:
         return
+    loop.release()
     history, best = loop.history, loop.best
     accuracy = None if best is None else best.get("validation_accuracy")
     del loop  # the part makes room for the whole

@@ -25,7 +25,8 @@ class Trained:
 
     @classmethod
     def by(cls, loop: TrainingLoop) -> Trained:
-        """In the loop's own process."""
+        """In the loop's own process, which then lets go of what only training needs: most of the memory."""
+        loop.release()
         accuracy = (loop.best or loop.evaluate()).get("validation_accuracy")
         return cls(loop.graph, loop.method, loop.predict(), loop.history, loop.best, accuracy)
 

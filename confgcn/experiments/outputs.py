@@ -15,22 +15,21 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
-from confgcn.data.delimited import quoted
 from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError, brief
+from confgcn.experiments.csv_table import Columns, csv_blocks, numbers, table_bytes
 from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.prediction_table import prediction_blocks
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
+from confgcn.training.files import read_sealed, read_tensors, write_atomic, write_blocks, write_sealed, write_tensors
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 
-DIGITS = ".9g"  # which give a float32 back exactly
 MOST_EDGES = 1_000  # that are listed as suspicious
-Columns = dict[str, list[str]]
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
@@ -72,12 +71,17 @@ def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> 
 def write_run(directory: RunDirectory, run: FinishedRun) -> None:
     """All files of a finished run."""
     write_history(directory.history, run.history)
-    write_atomic(directory.predictions, table_bytes(prediction_table(run.prepared, run.prediction, run.assessment)))
+    write_predictions(directory.predictions, run)
     write_doubts(directory, run.prepared, run.assessment)
     if run.held_out is not None:
         write_held_out(directory.held_out, run.held_out)
     write_model(directory.model, run.method, run.config, run.graph, run.assessment)
     directory.finish(run.metrics)
+
+
+def write_predictions(path: Path, run: FinishedRun) -> None:
+    """One row per node; of a large graph no more than some of them are ever held."""
+    write_blocks(path, csv_blocks(prediction_blocks(run.prepared, run.prediction, run.assessment)))
 
 
 def keep_graph(directory: RunDirectory, graph: Graph) -> None:
@@ -131,72 +135,6 @@ def write_history(path: Path, history: Sequence[Record]) -> None:
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
-def prediction_table(graph: Graph, prediction: Prediction, assessment: Assessment) -> Columns:
-    """One row per node: what is predicted, how far to trust it, why, and what the method holds of every label.
-
-    The columns are laid out in docs/run_directory.md.
-    """
-    label = prediction.logits.argmax(-1, keepdim=True)
-    names = graph.class_names
-    columns: Columns = {
-        "node": list(graph.node_names),
-        "label": [names[c] for c in label.squeeze(1).tolist()],
-        "probability": _numbers(assessment.probabilities.gather(1, label).squeeze(1)),
-        "raw_probability": _numbers(prediction.probabilities.gather(1, label).squeeze(1)),
-        **_to_act_on(graph, prediction, assessment),
-        "split": list(graph.split_names()),
-    }
-    precision = None if prediction.precision is None else prediction.precision.clamp(min=0.0)
-    tables = {"probability": assessment.probabilities, "mu": prediction.mu, "precision": precision}
-    for quantity, values in tables.items():
-        if values is not None:
-            columns |= {f"{quantity}_{n}": _numbers(column) for n, column in zip(names, values.T, strict=True)}
-    return columns
-
-
-def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment) -> dict[str, list[str]]:
-    nothing = [""] * graph.num_nodes
-    columns = {"set": nothing, "accepted": nothing}
-    if assessment.sets is not None:
-        inside = [torch.nonzero(row).squeeze(1).tolist() for row in assessment.sets]
-        names = [in_set(name) for name in graph.class_names]
-        columns["set"] = ["|".join(names[c] for c in labels) for labels in inside]
-    if assessment.decision is not None:
-        asked = set(assessment.others.tolist())
-        columns["accepted"] = [
-            ("yes" if accepted else "no") if node in asked else ""
-            for node, accepted in enumerate(assessment.accepted.tolist())
-        ]
-    columns["novelty"] = _numbers(assessment.novelty)
-    suspicion = list(nothing)
-    for node, score in zip(assessment.labels.nodes.tolist(), _numbers(assessment.labels.score), strict=True):
-        suspicion[node] = score
-    columns["suspicion"] = suspicion
-    if prediction.influence is not None:
-        columns["heard_most"] = _heard_most(graph, prediction.influence)
-    if prediction.evidence is not None:
-        columns["evidence"] = _numbers(prediction.evidence)
-    return columns
-
-
-def in_set(name: str) -> str:
-    r"""A class as it stands in a set, whose labels are joined by ``|``: a backslash before each ``|`` and backslash."""
-    return name.replace("\\", r"\\").replace("|", r"\|")
-
-
-def _heard_most(graph: Graph, influence: torch.Tensor) -> list[str]:
-    """The neighbour of the largest influence on each node, the first of equals; "" where there is none."""
-    edges, places = graph.adjacency.without_diagonal
-    order = torch.argsort(influence[places], descending=True, stable=True)
-    order = order[torch.argsort(edges.rows[order], stable=True)]
-    firsts = order[edges.indptr[:-1].clamp(max=max(len(order) - 1, 0))] if len(order) else order
-    sources = edges.indices[firsts].tolist() if len(order) else [0] * graph.num_nodes
-    return [
-        graph.node_names[source] if degree else ""
-        for source, degree in zip(sources, graph.degrees.tolist(), strict=True)
-    ]
-
-
 def write_doubts(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
     """Training labels and edges that look wrong, most suspicious first."""
     write_atomic(directory.suspicious_labels, table_bytes(suspicious_label_table(graph, assessment)))
@@ -210,7 +148,7 @@ def suspicious_label_table(graph: Graph, assessment: Assessment) -> Columns:
         "node": [graph.node_names[node] for node in labels.nodes.tolist()],
         "label": [names[c] for c in labels.given.tolist()],
         "proposed": [names[c] for c in labels.proposed.tolist()],
-        "score": _numbers(labels.score),
+        "score": numbers(labels.score),
     }
 
 
@@ -220,15 +158,9 @@ def suspicious_edge_table(graph: Graph, assessment: Assessment) -> Columns:
     return {
         "node": [one for one, _, _ in edges],
         "neighbour": [other for _, other, _ in edges],
-        "disagreement": [format(value, DIGITS) for _, _, value in edges],
-        **({} if influence is None else {"influence": _numbers(influence[:MOST_EDGES])}),
+        "disagreement": numbers(assessment.edges.disagreement[:MOST_EDGES]),
+        **({} if influence is None else {"influence": numbers(influence[:MOST_EDGES])}),
     }
-
-
-def table_bytes(columns: Columns) -> bytes:
-    """As CSV."""
-    rows = [list(columns), *zip(*columns.values(), strict=True)]
-    return "".join(",".join(map(quoted, row)) + "\n" for row in rows).encode()
 
 
 def measure(
@@ -246,15 +178,11 @@ def measure(
     nodes = graph.test
     if not len(nodes):
         return found
-    labels = graph.labels[nodes]
+    labels, logits = graph.labels[nodes], prediction.logits[nodes]
     precision = None if prediction.precision is None else prediction.precision[nodes]
     return {
         **found,
-        "test_accuracy": accuracy(prediction.logits[nodes], labels),
-        "confidence": asdict(summarise_confidence(prediction.probabilities[nodes], precision, labels)),
+        "test_accuracy": accuracy(logits, labels),
+        "confidence": asdict(summarise_confidence(logits.softmax(-1), precision, labels)),
         "calibrated": asdict(summarise_confidence(assessment.probabilities[nodes], precision, labels)),
     }
-
-
-def _numbers(values: torch.Tensor) -> list[str]:
-    return [format(value, DIGITS) for value in values.tolist()]

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from confgcn.data.input_files import naming
 from confgcn.data.parquet import parquet_bytes
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.exceptions import UsageError
+from confgcn.experiments.csv_table import Columns, csv_blocks
 from confgcn.experiments.graph_source import GraphFiles, recorded_options
-from confgcn.experiments.new_nodes import predict_new_nodes
-from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
+from confgcn.experiments.new_nodes import ExtendedRun, predict_new_nodes
+from confgcn.experiments.prediction_table import ROWS_AT_ONCE, prediction_blocks, prediction_table
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
 from confgcn.graph import Graph
-from confgcn.training.files import write_atomic
+from confgcn.training.files import write_atomic, write_blocks
 from confgcn.training.run_directory import RunDirectory, held
 
 SUFFIXES = (".csv", ".parquet")
@@ -55,37 +59,48 @@ def write_new_predictions(
     run = load_run(path)
     graph = graph_of(path, run, data_dir=data_dir)
     if files is None:
-        table, summary = _own(run, graph)
+        tables, summary = _own(run, graph)
     else:
         options = recorded_options(run.config, allow_edgeless=True, **(columns or {}))
-        table, summary = _new(run, graph, replace(files, options=options), update_existing=update_existing)
+        tables, summary = _new(run, graph, replace(files, options=options), update_existing=update_existing)
     with held(path) if out.parent.resolve() == path.resolve() else nullcontext():
-        write_atomic(out, _content(table, out.suffix))
-    return PredictionSummary(file=str(out), rows=len(table["node"]), **summary)
+        _write(out, tables)
+    return PredictionSummary(file=str(out), **summary)
 
 
-def _own(run: SavedRun, graph: Graph) -> tuple[Columns, dict[str, Any]]:
+def _own(run: SavedRun, graph: Graph) -> tuple[Iterator[Columns], dict[str, Any]]:
     prepared, prediction, assessment = run.assessed(graph)
     decision = None if assessment.decision is None else assessment.decision.message()
-    summary = {"new": 0, "accuracy": None, "decision": decision, "notices": ()}
-    return prediction_table(prepared, prediction, assessment), summary
+    summary = {"rows": graph.num_nodes, "new": 0, "accuracy": None, "decision": decision, "notices": ()}
+    return prediction_blocks(prepared, prediction, assessment), summary
 
 
-def _new(run: SavedRun, graph: Graph, files: GraphFiles, *, update_existing: bool) -> tuple[Columns, dict[str, Any]]:
+def _new(
+    run: SavedRun, graph: Graph, files: GraphFiles, *, update_existing: bool
+) -> tuple[Iterator[Columns], dict[str, Any]]:
     addition = files.read_new(graph)
     with naming(files.nodes or files.main):
         found = predict_new_nodes(run, graph, addition, update_existing=update_existing)
     extension, test = found.extension, found.prepared.test
-    table = prediction_table(found.prepared, found.prediction, found.assessment)
-    if not update_existing:
-        _put_rows(table, prediction_table(*found.before), extension.known.tolist())
-    is_new = set(extension.new.tolist())
-    table["is_new"] = ["yes" if node in is_new else "no" for node in range(found.prepared.num_nodes)]
-    rows = extension.listed.tolist() if not update_existing else range(found.prepared.num_nodes)
+    nodes = torch.arange(found.prepared.num_nodes) if update_existing else extension.listed
     known = accuracy(found.prediction.logits[test], found.prepared.labels[test]) if len(test) else None
     decision = None if found.assessment.decision is None else found.assessment.decision.message()
-    summary = {"new": len(is_new), "accuracy": known, "decision": decision, "notices": extension.graph.remarks}
-    return _chosen(table, rows), summary
+    counts = {"rows": len(nodes), "new": len(extension.new)}
+    summary = {**counts, "accuracy": known, "decision": decision, "notices": extension.graph.remarks}
+    return _extended_blocks(found, nodes, update_existing=update_existing), summary
+
+
+def _extended_blocks(found: ExtendedRun, nodes: Tensor, *, update_existing: bool) -> Iterator[Columns]:
+    """The rows of these nodes; of those that were there, what was said of them unless they are to be updated."""
+    earlier = torch.full((found.prepared.num_nodes,), -1)
+    earlier[found.extension.known] = torch.arange(len(found.extension.known))
+    for some in nodes.split(ROWS_AT_ONCE):
+        table = prediction_table(found.prepared, found.prediction, found.assessment, some)
+        if not update_existing:
+            places = (earlier[some] >= 0).nonzero().squeeze(1)
+            _put_rows(table, prediction_table(*found.before, earlier[some[places]]), places.tolist())
+        is_new = torch.isin(some, found.extension.new).tolist()
+        yield {**table, "is_new": ["yes" if new else "no" for new in is_new]}
 
 
 def _put_rows(table: Columns, rows: Columns, places: Sequence[int]) -> None:
@@ -95,18 +110,21 @@ def _put_rows(table: Columns, rows: Columns, places: Sequence[int]) -> None:
             table[name][place] = text
 
 
-def _chosen(table: Columns, rows: Sequence[int]) -> Columns:
-    return {name: [column[row] for row in rows] for name, column in table.items()}
+def _write(out: Path, tables: Iterable[Columns]) -> None:
+    if out.suffix == ".csv":
+        write_blocks(out, csv_blocks(tables))
+    else:
+        write_atomic(out, parquet_bytes(_typed(tables)))
 
 
-def _content(columns: Columns, suffix: str) -> bytes:
-    if suffix == ".csv":
-        return table_bytes(columns)
-    typed: dict[str, Any] = {
-        name: column if name in (*TEXTS, "is_new") else [float(text) if text else None for text in column]
-        for name, column in columns.items()
-    }
-    return parquet_bytes(typed)
+def _typed(tables: Iterable[Columns]) -> dict[str, Any]:
+    """One table of texts and of numbers, None where a cell is blank."""
+    typed: dict[str, list[Any]] = {}
+    for columns in tables:
+        for name, column in columns.items():
+            is_text = name in (*TEXTS, "is_new")
+            typed.setdefault(name, []).extend(column if is_text else (float(t) if t else None for t in column))
+    return typed
 
 
 def _check_target(run: Path, out: Path, *, overwrite: bool) -> None:

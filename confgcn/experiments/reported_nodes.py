@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError
-from confgcn.experiments.outputs import in_set
+from confgcn.experiments.prediction_table import in_set
 from confgcn.experiments.run_tables import ANSWERS, Findings, Row
 from confgcn.experiments.saved_run import Judged
 from confgcn.graph import Graph

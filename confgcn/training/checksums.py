@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError
-from confgcn.training.files import digest, refuse_pickle, write_atomic
+from confgcn.training.files import digest, file_digest, refuse_pickle, write_atomic
 
 SUMS = "SHA256SUMS"
 RECORDED_FIRST = ("config.json", "environment.json")  # what a resumed run is compared with
@@ -17,7 +17,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\\n]+)")
 
 def write_checksums(folder: Path, files: Iterable[Path], *, still_to_come: Mapping[str, bytes]) -> None:
     """Of the ``files`` that are there, and of those ``still_to_come``, by name."""
-    known = {file.name: digest(file.read_bytes()) for file in files if file.is_file()}
+    known = {file.name: file_digest(file) for file in files if file.is_file()}
     known |= {name: digest(content) for name, content in still_to_come.items()}
     lines = "".join(f"{known[name]}  {name}\n" for name in sorted(known))
     write_atomic(folder / SUMS, f"{lines}{_SEAL}{digest(lines.encode())}\n".encode())
@@ -45,7 +45,7 @@ def verify(folder: Path) -> None:
 def _fault(file: Path, expected: str) -> str | None:
     if not file.is_file():
         return f"{file}: missing, though {SUMS} lists it"
-    if digest(file.read_bytes()) != expected:
+    if file_digest(file) != expected:
         return f"{file}: corrupt, its checksum is not the one in {SUMS}"
     return None
 

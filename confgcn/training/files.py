@@ -8,22 +8,21 @@ import mmap
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError, ResourceError, UnsafeFileError, brief
+from confgcn.training.safetensors_blocks import Block, safetensors_blocks
 
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
 SEAL = "sha256"
 OTHER_VERSION = "use the version that wrote it (environment.json names it), or train again"
-COPIES_IN_SAVING = 3  # the bytes of each tensor, safetensors' own, and the content it hands back
 _PICKLE, _ZIP = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n\w+\n"), b"PK\x03\x04"  # of protocols 2 to 5, and of 0
 _TEMPORARY = re.compile(r"(.+?)(\.\d+)?\.tmp")
 
@@ -33,13 +32,24 @@ def write_atomic(path: Path, content: bytes) -> None:
     write_together({path: content})
 
 
+def write_blocks(path: Path, blocks: Iterable[Block]) -> str:
+    """The same for what is too large to be held at once: one block after the other; returns the digest of all."""
+    hashed = hashlib.sha256()
+    _write_all({path: _hashing(blocks, hashed)})
+    return hashed.hexdigest()
+
+
 def write_together(contents: Mapping[Path, bytes]) -> None:
     """The same for files of which one is worth nothing without the others: none is renamed before all are written."""
+    _write_all({path: (content,) for path, content in contents.items()})
+
+
+def _write_all(contents: Mapping[Path, Iterable[Block]]) -> None:
     try:
-        for path, content in contents.items():
+        for path, blocks in contents.items():
             with suppress(OSError):
                 _remove_left_overs(path)
-            _write_to_disk(temporary(path), content)
+            _write_to_disk(temporary(path), blocks)
         for path in contents:
             _check_replaceable(path)
         for path in contents:
@@ -71,6 +81,12 @@ def without_following(path: str, flags: int) -> int:
 def digest(content: bytes) -> str:
     """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, which is not read at once."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def to_json(payload: Any) -> bytes:
@@ -117,10 +133,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
     """``<stem>.safetensors``, then ``<stem>.json`` with the record and the checksum of the tensors."""
-    _require_memory(COPIES_IN_SAVING * sum(value.nbytes for value in tensors.values()))
-    content = save_tensors({name: value.contiguous() for name, value in tensors.items()})
-    write_atomic(stem.with_suffix(".safetensors"), content)
-    write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": digest(content)})
+    _require_memory(sum(value.nbytes for value in tensors.values() if not value.is_contiguous()))
+    found = write_blocks(stem.with_suffix(".safetensors"), safetensors_blocks(tensors))
+    write_sealed(stem.with_suffix(".json"), {**record, "tensors_sha256": found})
 
 
 def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -165,9 +180,16 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _write_to_disk(path: Path, content: bytes) -> None:
+def _hashing(blocks: Iterable[Block], hashed: Any) -> Iterator[Block]:
+    for block in blocks:
+        hashed.update(block)
+        yield block
+
+
+def _write_to_disk(path: Path, blocks: Iterable[Block]) -> None:
     with open(path, "wb", opener=without_following) as stream:
-        stream.write(content)
+        for block in blocks:
+            stream.write(block)
         stream.flush()
         os.fsync(stream.fileno())
 
@@ -179,7 +201,7 @@ def _check_replaceable(path: Path) -> None:
 
 
 def _require_memory(size: int) -> None:
-    """Raise what can be caught: safetensors ends the process where it gets no memory."""
+    """Raise what can be caught, and before anything is written."""
     try:
         mmap.mmap(-1, max(1, size)).close()  # asked for and not touched
     except OSError:

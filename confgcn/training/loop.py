@@ -98,6 +98,12 @@ class TrainingLoop:
             self.method.load_state_dict(self.best_weights)
         self._tell("on_end")
 
+    def release(self) -> None:
+        """Let go of what only training needs: gradients, moments and the weights that were kept; no step can follow."""
+        self.method.zero_grad(set_to_none=True)
+        self.optimiser = None
+        self.best_weights = {}
+
     def run_epoch(self) -> None:
         """One step on the training nodes and, where one is due, a look at the validation nodes."""
         if self.group.size > 1:

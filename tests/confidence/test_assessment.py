@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from confgcn.confidence import assessment as module
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment, assess, scaling
 from confgcn.confidence.calibration import covariates_of, fit_calibration
-from confgcn.confidence.caution import silent_nodes
+from confgcn.confidence.caution import be_cautious, fit_caution, silent_nodes
 from confgcn.confidence.decisions import decide
 from confgcn.confidence.novelty import novelty
 from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
@@ -166,3 +167,15 @@ def test_others_are_the_nodes_that_were_not_trained_on(graph: Graph, assessment:
     trained = set(graph.train.tolist())
     assert assessment.others.tolist() == [node for node in range(graph.num_nodes) if node not in trained]
     assert int(assessment.accepted.sum()) == int(assessment.decision.accepted.sum()) > 0
+
+
+@pytest.mark.parametrize("rows", [1, 50, 1000])
+def test_blocks_of_rows_are_scaled_like_all_at_once(
+    graph: Graph, prediction: Prediction, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", rows)
+    scale, silent = scaling(graph, prediction, graph.validation), silent_nodes(graph)
+    whole = scale.calibration.apply(prediction.logits, covariates_of(graph, prediction))
+    assert scale.caution == fit_caution(whole, graph.labels, silent, graph.validation) > 0
+    expected = be_cautious(whole, silent, scale.caution).exp()
+    assert torch.equal(scale.probabilities(prediction.logits), expected)

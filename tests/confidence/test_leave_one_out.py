@@ -7,8 +7,10 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from confgcn.confidence import leave_one_out
 from confgcn.confidence.leave_one_out import SHARPNESS, averaged_features, centroid_vote
 from confgcn.graph import Graph
+from confgcn.sparse import SparseMatrix
 
 
 def unit(vector: np.ndarray) -> np.ndarray:
@@ -35,11 +37,50 @@ def graph() -> Graph:
 def test_features_are_averaged_twice(graph: Graph) -> None:
     assert isinstance(graph.features, torch.Tensor)
     expected = averaged_by_loops(graph, graph.features.double().numpy())
-    np.testing.assert_allclose(averaged_features(graph).toarray(), expected, atol=1e-6)
+    np.testing.assert_allclose(averaged_features(graph), expected, atol=1e-6)
+
+
+def in_one_product(graph: Graph) -> np.ndarray:
+    """Of all nodes, by matrices as large as the graph."""
+    features = graph.features.to_scipy() if isinstance(graph.features, SparseMatrix) else graph.features.numpy()
+    rows = sp.csr_array(features, dtype=np.float64)
+    average = sp.diags_array(1.0 / (graph.degrees.numpy() + 1)) @ graph.adjacency.with_ones().to_scipy()
+    averaged = (average @ average @ np.array([unit(row) for row in rows.toarray()]))[graph.train.numpy()]
+    return np.array([unit(row) for row in averaged])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("numbers", [1, 120 * 3, 2**24])
+def test_only_what_is_near_is_read_and_nothing_changes(
+    small_graph: Graph, numbers: int, is_sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leave_one_out, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(leave_one_out, "ROWS_AT_ONCE", 50)
+    features = np.random.default_rng(0).normal(size=(120, 7)).round() * 1.0
+    given = sp.csr_matrix(features) if is_sparse else features
+    edges = torch.stack([small_graph.neighbours.rows, small_graph.neighbours.indices], 1).numpy()
+    graph = Graph.build(edges, given, small_graph.labels.numpy(), train=[0, 7, 50])
+    found = averaged_features(graph)
+    dense = found if isinstance(found, np.ndarray) else found.toarray()
+    np.testing.assert_allclose(dense, in_one_product(graph), atol=1e-6)
+
+
+def test_what_is_more_than_two_steps_away_does_not_count() -> None:
+    features = np.random.default_rng(0).normal(size=(5, 2))
+    path = Graph.build([(0, 1), (1, 2), (2, 3), (3, 4)], features, [0, 1, 0, 1, 0], train=[0])
+    found = averaged_features(path)
+    features[3:] *= [-1, 100]
+    other = averaged_features(path.with_features(torch.from_numpy(features).float()))
+    np.testing.assert_array_equal(other, found)
+
+
+def test_without_training_nodes_there_is_nothing() -> None:
+    for given in (np.eye(2), sp.csr_matrix(np.eye(2))):
+        assert centroid_vote(Graph.build([(0, 1)], given, [0, 1])).shape == (0, 2)
 
 
 def test_the_vote_leaves_the_node_out(graph: Graph) -> None:
-    rows, labels = averaged_features(graph).toarray(), graph.train_labels.tolist()
+    rows, labels = np.asarray(averaged_features(graph)), graph.train_labels.tolist()
     vote = centroid_vote(graph)
     for v, row in enumerate(rows):
         others = [[rows[u] for u in range(len(rows)) if u != v and labels[u] == label] for label in range(3)]

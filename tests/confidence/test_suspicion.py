@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from confgcn.confidence import neighbourhood
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
@@ -22,13 +23,14 @@ def test_margin_is_that_of_the_best_other_label() -> None:
 
 def test_the_neighbours_vote_without_the_node_itself(six_nodes: Graph) -> None:
     probabilities = torch.rand(6, 3).softmax(1).double()
-    vote = neighbour_vote(six_nodes, probabilities)
+    everyone = torch.arange(6)
+    vote = neighbour_vote(six_nodes, probabilities, everyone)
     torch.testing.assert_close(vote.sum(1), torch.ones(6, dtype=torch.float64))
     prior = vote[5]  # it has no neighbour
     torch.testing.assert_close(vote[0], (probabilities[1] + probabilities[4] + prior) / 3)
     other = probabilities.clone()
     other[0] = other[0].flip(0)
-    moved = (neighbour_vote(six_nodes, other) - vote).abs().sum(1)
+    moved = (neighbour_vote(six_nodes, other, everyone) - vote).abs().sum(1)
     assert moved[0] < 1e-3 < moved[1]  # by the prior alone
 
 
@@ -112,7 +114,9 @@ def test_the_two_votes_are_multiplied_and_neither_outweighs_everything() -> None
     graph = Graph.build(edges, np.eye(2)[clusters], labels, train=range(8))
     probabilities = torch.eye(2, dtype=torch.float64)[torch.from_numpy(clusters)]
     found = suspicious_labels(graph, probabilities)
-    prior = neighbour_vote(graph, probabilities)[0] * 4 - 3 * probabilities[1]  # three neighbours, and one of the prior
+    prior = (
+        neighbour_vote(graph, probabilities, graph.train)[0] * 4 - 3 * probabilities[1]
+    )  # three neighbours, and one of the prior
     around = [(3 + float(prior[0])) / 4, float(prior[1]) / 4]
     features = centroid_vote(graph)[0].clamp(min=1e-4)  # which is all but certain
     assert centroid_vote(graph)[0, 1] < 1e-4
@@ -139,3 +143,14 @@ def test_equal_scores_keep_the_order_of_the_nodes() -> None:
     assert suspicious_edges(graph, flat).disagreement.tolist() == [0.5] * 3
     plain = Graph.build([], np.ones((4, 1)), [0, 1, 0, 1], train=range(4))
     assert suspicious_labels(plain, flat[:4]).nodes.tolist() == [0, 1, 2, 3]
+
+
+def test_edges_are_ranked_alike_block_by_block(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    probabilities = torch.randn(120, 4).softmax(1)
+    whole = suspicious_edges(small_graph, probabilities)
+    wide = probabilities.double()
+    assert torch.equal(whole.disagreement, 1.0 - (wide[whole.source] * wide[whole.target]).sum(1))
+    monkeypatch.setattr(neighbourhood, "NUMBERS_AT_ONCE", 12)
+    parts = suspicious_edges(small_graph, probabilities)
+    assert torch.equal(parts.disagreement, whole.disagreement)
+    assert torch.equal(parts.source, whole.source)

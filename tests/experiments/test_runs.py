@@ -16,7 +16,8 @@ from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
-from confgcn.experiments.outputs import prediction_table, table_bytes
+from confgcn.experiments.csv_table import table_bytes
+from confgcn.experiments.prediction_table import prediction_table
 from confgcn.experiments.runs import RunRequest, graphs_of_runs, train
 from confgcn.experiments.saved_run import load_run
 from confgcn.graph import Graph
@@ -277,7 +278,7 @@ def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) 
     graph = Graph.build([(0, 1)], torch.eye(2), [0, 1], node_names=["ünï", "<b>"], class_names=names)
     values = torch.tensor([[-1.0, 2.0], [0.5, -3.0]])
     prediction = Prediction(values, mu=values, precision=values)
-    table = prediction_table(graph, prediction, assess(graph, prediction, graph.validation))
+    table = prediction_table(graph, prediction, assess(graph, prediction, graph.validation), torch.arange(2))
     (tmp_path / "p.csv").write_bytes(table_bytes(table))
     with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))

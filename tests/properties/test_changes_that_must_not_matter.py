@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from confgcn.cli.main import app
 from confgcn.data.delimited import quoted
+from confgcn.experiments.csv_table import table_bytes
 from confgcn.experiments.graph_source import GraphFiles
-from confgcn.experiments.outputs import prediction_table, suspicious_edge_table, suspicious_label_table, table_bytes
+from confgcn.experiments.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.experiments.prediction_table import prediction_table
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.training.threads import computing_with
 
@@ -136,7 +139,7 @@ def what_comes_of(path: Path) -> list[bytes]:
     with computing_with(1):
         run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
     tables = [
-        prediction_table(run.prepared, run.prediction, run.assessment),
+        prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
         suspicious_label_table(run.prepared, run.assessment),
         suspicious_edge_table(run.prepared, run.assessment),
     ]

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confgcn.data.synthetic import block_model
+from confgcn.experiments.csv_table import table_bytes
 from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.outputs import prediction_table, suspicious_edge_table, suspicious_label_table, table_bytes
+from confgcn.experiments.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.experiments.prediction_table import prediction_table
 from confgcn.experiments.presets import preset_names
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config, train
 from confgcn.graph import Graph
@@ -63,7 +65,9 @@ def fitted(graph: Graph, variant: tuple[str, str]) -> FinishedRun:
 def what_is_found(run: FinishedRun) -> dict[str, bytes]:
     """Tables, weights, history and how logits become probabilities, but nothing that is measured."""
     tables = {
-        "predictions": prediction_table(run.prepared, run.prediction, run.assessment),
+        "predictions": prediction_table(
+            run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)
+        ),
         "labels": suspicious_label_table(run.prepared, run.assessment),
         "edges": suspicious_edge_table(run.prepared, run.assessment),
     }

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from confgcn.data.raw import RawGraph
 from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import ConfGCNError, DataError, DivergedError
+from confgcn.experiments.csv_table import table_bytes
 from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.outputs import prediction_table, suspicious_edge_table, suspicious_label_table, table_bytes
+from confgcn.experiments.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.experiments.prediction_table import prediction_table
 from confgcn.experiments.presets import preset_names
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.graph import Graph
@@ -162,7 +164,7 @@ def fitted(raw: RawGraph, variant: tuple[str, str]) -> FinishedRun:
 def files(run: FinishedRun) -> list[str]:
     """What a run directory would say of nodes, labels and edges."""
     tables = [
-        prediction_table(run.prepared, run.prediction, run.assessment),
+        prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
         suspicious_label_table(run.prepared, run.assessment),
         suspicious_edge_table(run.prepared, run.assessment),
     ]

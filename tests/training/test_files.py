@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -86,6 +87,35 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, mo
     monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(ResourceError, match="No space left on device"):
         files.write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_blocks_become_one_file_and_their_digest_is_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    found = files.write_blocks(path, (block for block in (b"one", b"", memoryview(b"two"))))
+    assert path.read_bytes() == b"onetwo"
+    assert found == files.digest(b"onetwo") == files.file_digest(path)
+    assert files.write_blocks(path, []) == files.digest(b"")
+    assert (path.read_bytes(), [entry.name for entry in tmp_path.iterdir()]) == (b"", ["file"])
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(OSError(errno.EIO, "broken"), ResourceError), (KeyError("x"), KeyError)]
+)
+def test_blocks_that_do_not_come_to_an_end_leave_the_old_file(
+    tmp_path: Path, error: Exception, raised: type[Exception]
+) -> None:
+    path = tmp_path / "file"
+    files.write_atomic(path, b"old")
+
+    def blocks() -> Iterator[bytes]:
+        yield b"new"
+        assert files.temporary(path).is_file()
+        raise error
+
+    with pytest.raises(raised):
+        files.write_blocks(path, blocks())
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 

@@ -269,3 +269,14 @@ def test_plain_descent_takes_the_step_of_its_rate(small_graph: Graph) -> None:
     TrainingLoop(method, small_graph, Recipe(epochs=1, optimiser="sgd", learning_rate=0.01)).train_step()
     for name, parameter in method.named_parameters():
         torch.testing.assert_close(parameter.detach(), before[name] - 0.01 * parameter.grad)
+
+
+def test_what_only_training_needs_is_let_go(six_nodes: Graph) -> None:
+    loop = TrainingLoop(ConfGCN(Shape.of(six_nodes)), six_nodes, Recipe(epochs=2))
+    loop.fit()
+    before, history = loop.predict().logits, list(loop.history)
+    loop.release()
+    assert all(parameter.grad is None for parameter in loop.method.parameters())
+    assert (loop.optimiser, loop.best_weights, loop.finished) == (None, {}, True)
+    assert torch.equal(loop.predict().logits, before)
+    assert (loop.history, loop.best) == (history, history[loop.best["epoch"] - 1] if loop.best else None)

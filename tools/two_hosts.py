@@ -104,6 +104,7 @@ def cut(folder: Path) -> dict[str, Any]:
 def started(folder: Path, host: str, *words: str) -> subprocess.Popen[str]:
     """torchrun on one of the hosts, which meet at the first."""
     meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{HOSTS['confgcn-a']}:{PORT}", "--rdzv-id", words[-1]]
+    meeting += ["--rdzv-conf", f"is_host={int(host == 'confgcn-a')}"]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", *meeting]
     command = ["ip", "netns", "exec", host, *launcher, "--local-addr", HOSTS[host], "-m", "confgcn", *words]
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "end-a" if host == "confgcn-a" else "end-b"}

@@ -33,7 +33,7 @@ def convert(
     """
     from confgcn.data.graph_output import write_graph
     from confgcn.experiments.graph_source import files_of
-    from confgcn.training.files import write_together
+    from confgcn.files import write_together
 
     target, *sources = (Path(os.path.realpath(path)) for path in (out, *files_of(source)))  # also of links in a circle
     if any(target in (path, path.parent) for path in sources):

@@ -22,9 +22,9 @@ from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.experiments.finished_run import FinishedRun
+from confgcn.files import read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_sealed, read_tensors, write_atomic, write_sealed, write_tensors
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 

@@ -17,8 +17,8 @@ from confgcn.experiments.graph_source import GraphFiles, recorded_options
 from confgcn.experiments.new_nodes import predict_new_nodes
 from confgcn.experiments.outputs import Columns, prediction_table, table_bytes
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
+from confgcn.files import write_atomic
 from confgcn.graph import Graph
-from confgcn.training.files import write_atomic
 from confgcn.training.run_directory import RunDirectory, held
 
 SUFFIXES = (".csv", ".parquet")

@@ -21,13 +21,13 @@ from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.outputs import check_weights, keep_graph, read_held_out, record_environment, write_run
 from confgcn.experiments.presets import DataSettings, hyperparameters
 from confgcn.experiments.run_records import check_model_record, read_history, read_metrics
+from confgcn.files import read_tensors
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
 from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
 from confgcn.training.checksums import verify
-from confgcn.training.files import read_tensors
 from confgcn.training.recipe import validated
 from confgcn.training.run_directory import RunDirectory, check_idle
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
+from confgcn.files import read_tensors, write_tensors
 from confgcn.training.callbacks import Callback
-from confgcn.training.files import read_tensors, write_tensors
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.signals import StopRequest
 

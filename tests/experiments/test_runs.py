@@ -19,11 +19,11 @@ from confgcn.exceptions import CorruptFileError, DataError, DivergedError, Resou
 from confgcn.experiments.outputs import prediction_table, table_bytes
 from confgcn.experiments.runs import RunRequest, graphs_of_runs, train
 from confgcn.experiments.saved_run import load_run
+from confgcn.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
 from confgcn.training.checksums import write_checksums
-from confgcn.training.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.loop import TrainingLoop
 
 DETERMINISTIC = (

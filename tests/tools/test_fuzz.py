@@ -25,8 +25,8 @@ import torch
 
 import confgcn
 from confgcn.exceptions import DataError, DivergedError
+from confgcn.files import read_sealed
 from confgcn.training.checksums import verify
-from confgcn.training.files import read_sealed
 
 TOOLS = Path(__file__).parents[2] / "tools"
 PACKAGE = Path(confgcn.__file__).parent
@@ -50,11 +50,11 @@ READ_BY: dict[str, str | None] = {
     "experiments/run_records.py": "load/",
     "experiments/run_tables.py": "report/",
     "experiments/tuning.py": "settings/",
+    "files.py": "load/",
     "reporting/html.py": None,
     "toml.py": "settings/",
     "training/checksums.py": "load/",
     "training/control_groups.py": None,
-    "training/files.py": "load/",
     "training/memory.py": None,
     "training/memory_limits.py": None,
     "training/run_directory.py": "resume/",

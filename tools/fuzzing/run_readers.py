@@ -21,8 +21,8 @@ from confgcn.experiments.paper import reproduce
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import make_loop
+from confgcn.files import SEAL
 from confgcn.training.checkpoint import resume_from
-from confgcn.training.files import SEAL
 from confgcn.training.run_directory import LOCK, SCHEMA_KEY, RunDirectory, held
 from fuzzing import seeds
 from fuzzing.reader import Reader

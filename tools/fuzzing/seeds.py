@@ -29,7 +29,7 @@ from confgcn.data.raw import raw_from_graph
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import make_loop
 from confgcn.experiments.tuning import search
-from confgcn.training.files import write_tensors
+from confgcn.files import write_tensors
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50

@@ -38,7 +38,8 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     try:
         for path, content in contents.items():
             with suppress(OSError):
-                _remove_left_overs(path)
+                for file in left_overs(path):
+                    file.unlink(missing_ok=True)
             _write_to_disk(temporary(path), content)
         for path in contents:
             _check_replaceable(path)
@@ -147,12 +148,11 @@ def refuse_pickle(path: Path, content: bytes) -> None:
         raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")
 
 
-def _remove_left_overs(path: Path) -> None:
+def left_overs(path: Path) -> list[Path]:
     """What processes that were killed have written of ``path``."""
     found = {file: _TEMPORARY.fullmatch(file.name) for file in path.parent.iterdir()}
-    for file, parts in found.items():
-        if parts and parts[1] == path.name and parts[2] and not _is_running(int(parts[2][1:])):
-            file.unlink(missing_ok=True)
+    mine = {file: parts[2] for file, parts in found.items() if parts and parts[1] == path.name and parts[2]}
+    return [file for file, process in mine.items() if not _is_running(int(process[1:]))]
 
 
 def _is_running(process: int) -> bool:

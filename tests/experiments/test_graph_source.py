@@ -14,12 +14,12 @@ from confgcn.experiments.graph_source import (
     GivenGraph,
     GraphFiles,
     NamedGraph,
-    Shares,
     load_to_look_at,
     source_of,
 )
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.experiments.saved_run import graph_of, load_run
+from confgcn.experiments.shares import Shares
 from confgcn.graph import Graph
 
 EDGES, NODES = "source,target\na,b\nb,c\n", "id,label,age\na,x,1\nb,,20\nc,y,30\n"

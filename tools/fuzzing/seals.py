@@ -23,6 +23,18 @@ def seal(file: Path) -> None:
         write_checksums(folder, [folder / name for name in names], still_to_come={})
 
 
+def seal_mapped(file: Path) -> None:
+    """Of an array of a mapped graph, or of the record of all."""
+    record = file.with_name("mapped.json")
+    try:
+        arrays = json.loads(record.read_bytes())["arrays"]
+        if file.suffix == ".npy":
+            arrays[file.stem]["sha256"] = digest(file.read_bytes())
+        _reseal(record, arrays=arrays)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return  # there is no record to make fit
+
+
 def _reseal(file: Path, **changes: Any) -> None:
     try:
         content = json.loads(file.read_bytes())

@@ -224,7 +224,8 @@ def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
 
 def _checked_values(array: npt.NDArray[Any], place: Any, among: str = "") -> npt.NDArray[np.float32]:
     check_number_kind(array.dtype)
-    wide = array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # of a NaN that signals; it is refused here
+        wide = array.astype(np.float64)
     wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
     if wrong.any():
         first = int(np.argmax(wrong))

@@ -118,10 +118,9 @@ class ArrayFolder:
     def num_edges(self) -> int:
         file = self.edge_file
         shape: tuple[int, ...] = map_npy(file).shape if file.suffix == ".npy" else whole_number_columns(file)
-        rows, *columns = shape
-        if columns != [2] and rows:
-            raise DataError(f"{file}: expected two columns, the positions of source and target, got {(rows, *columns)}")
-        return rows
+        if shape[1:] != (2,) and 0 not in shape:
+            raise DataError(f"{file}: expected two columns, the positions of source and target, got {shape}")
+        return shape[0]
 
     def edges(self) -> Iterator[IntArray]:
         """(rows, 2) positions of nodes, a block at a time."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,3 +68,22 @@ def test_a_hub_of_more_than_a_block_is_merged_part_by_part(monkeypatch: pytest.M
     assert indptr == [0, *range(9, 26, 2)]
     assert indices[:9] == list(range(9))
     assert counts == EdgeCounts(listed=24, duplicates=16, loops=0, one_way=8, unique=8)
+
+
+@pytest.mark.parametrize("shape", ["even", "hub", "one edge"])
+def test_memory_does_not_grow_with_the_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str) -> None:
+    for module in (blocks, streamed_adjacency):
+        monkeypatch.setattr(module, "BLOCK", 2**12)
+
+    def edges() -> Iterator[Any]:
+        random = np.random.default_rng(0)
+        for _ in range(300):
+            pairs = random.integers(0, 1000, (2**11, 2))
+            yield {"even": pairs, "hub": pairs * [0, 1], "one edge": pairs * 0 + [1, 2]}[shape]
+
+    tracemalloc.start()
+    counts = write_adjacency(tmp_path, edges, 1000)
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts.listed == 300 * 2**11
+    assert highest < 0.2 * counts.listed * 16  # which the list of edges would take

@@ -60,20 +60,6 @@ def test_the_record_says_what_was_asked_and_nothing_else(folder: Path) -> None:
     assert NamedGraph("demo").record() == {}
 
 
-def test_shares_are_drawn_by_the_split_seed_and_checked(small_graph: Graph) -> None:
-    raw = raw_from_graph(small_graph)
-    from dataclasses import replace
-
-    source = GivenGraph(replace(raw, split=None).build(), Shares(validation=0.2, test=0.2))
-    assert source.draws_split
-    assert source.load(0).test.tolist() == source.load(0).test.tolist() != source.load(1).test.tolist()
-    with pytest.raises(UsageError, match="a split of its own"):
-        GivenGraph(small_graph, Shares(test=0.2)).load(0)
-    for wrong in ({"test": 1.0}, {"validation": -0.1}, {"validation": 0.6, "test": 0.4}):
-        with pytest.raises(UsageError, match="share"):
-            Shares(**wrong)
-
-
 def test_a_graph_without_features_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(EDGES)
     source = GraphFiles(tmp_path)

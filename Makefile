@@ -67,6 +67,7 @@ bench: setup
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/mapped.py
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/report.py

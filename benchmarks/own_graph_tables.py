@@ -1,4 +1,4 @@
-"""What is quoted about graphs of one's own: new nodes, how many labels it takes, and the tutorial's transcripts."""
+"""What is quoted about graphs of one's own: new nodes, mapped graphs, how many labels it takes, transcripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ TRANSCRIPTS = ("tutorial inspect", "tutorial train", "tutorial table", "tutorial
 
 def blocks() -> dict[str, str]:
     """Tables from recorded results, by name."""
-    return {"new nodes": new_nodes_table(), **{f"labels {name}": labels_table(name) for name in LABELLED}}
+    return {
+        "new nodes": new_nodes_table(),
+        "mapped": mapped_table(),
+        **{f"labels {name}": labels_table(name) for name in LABELLED},
+    }
 
 
 def new_nodes_table() -> str:
@@ -38,6 +42,30 @@ def new_nodes_table() -> str:
     lines = [_line(["", *graphs]), _line(["---", *["---:"] * len(graphs)])]
     lines += [_line([title, *(show(found[name]) for name in graphs)]) for title, show in rows.items()]
     return "\n".join([*lines, "", f"{found['draws']} draws, {found['date']}, `python benchmarks/new_nodes.py`.", ""])
+
+
+def mapped_table() -> str:
+    """Memory of a graph that is mapped, beyond what the program takes on a small one."""
+    found = json.loads((RESULTS / "mapped.json").read_text())
+    smallest, *sizes = [size for size in found if size.isdigit()]
+
+    def beyond(size: str, command: str) -> str:
+        if command not in found[size]:
+            return "refused"
+        return _megabytes(found[size][command]["peak_anonymous"] - found[smallest][command]["peak_anonymous"])
+
+    rows = {
+        "nodes": lambda size: f"{int(size):,}",
+        "the arrays, MB": lambda size: _megabytes(found[size]["array_bytes"]),
+        "`convert --mapped`, MB": lambda size: beyond(size, "convert"),
+        "`inspect`, mapped, MB": lambda size: beyond(size, "inspect"),
+        "`inspect`, read into memory, MB": lambda size: beyond(size, "inspect_in_memory"),
+        "`convert --mapped`, seconds": lambda size: f"{found[size]['convert']['seconds']:.0f}",
+        "`open_store`, seconds": lambda size: f"{found[size]['open']['seconds']:.2f}",
+    }
+    first, *others = [_line([title, *map(show, sizes)]) for title, show in rows.items()]
+    lines = [first, _line(["---", *["---:"] * len(sizes)]), *others]
+    return "\n".join([*lines, "", f"{found['date']}, `python benchmarks/mapped.py`.", ""])
 
 
 def labels_table(name: str) -> str:
@@ -93,6 +121,10 @@ def _few_rows(table: str) -> str:
 
 def _probability(row: dict[str, str]) -> float:
     return float(row["probability"])
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f}"
 
 
 def _percent(mean: float, deviation: float) -> str:

@@ -42,8 +42,8 @@ def check_num_nodes(count: int) -> None:
         raise DataError(f"number of nodes: expected 0 to {MAX_NODES:,}, got {count:,}")
 
 
-def checked_edges(edges: Any, num_nodes: int) -> IntArray:
-    """Edges as (M, 2) whole numbers, each the position of a node."""
+def checked_edges(edges: Any, num_nodes: int, *, first_row: int | None = None) -> IntArray:
+    """Edges as (M, 2) whole numbers, each the position of a node; or those of a block that begins at ``first_row``."""
     pairs = as_array(edges, "edges")
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
@@ -58,10 +58,16 @@ def checked_edges(edges: Any, num_nodes: int) -> IntArray:
     if outside.any():
         row, column = np.argwhere(outside)[0]
         raise DataError(
-            f"edges: row {row} names node {pairs[row, column]}, "
-            f"but nodes are numbered 0 to {num_nodes - 1} ({int(outside.any(1).sum())} such rows)"
+            f"edges: row {row + (first_row or 0)} names node {pairs[row, column]}, but nodes are numbered 0 to "
+            f"{num_nodes - 1} ({int(outside.any(1).sum())} such rows{_among(first_row, len(pairs))})"
         )
     return pairs.astype(np.int64)
+
+
+def checked_feature_block(block: npt.NDArray[Any], first_row: int) -> npt.NDArray[np.float32]:
+    """Some rows of dense features as finite float32."""
+    among = _among(first_row, len(block))
+    return _checked_values(block, lambda place: (place // block.shape[1] + first_row, place % block.shape[1]), among)
 
 
 def checked_features(features: Any, num_nodes: int) -> torch.Tensor | SparseMatrix:
@@ -216,18 +222,24 @@ def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
         raise DataError(f"features: expected shape ({num_nodes}, at least 1), one row per node, got {tuple(shape)}")
 
 
-def _checked_values(array: npt.NDArray[Any], place: Any) -> npt.NDArray[np.float32]:
+def _checked_values(array: npt.NDArray[Any], place: Any, among: str = "") -> npt.NDArray[np.float32]:
     check_number_kind(array.dtype)
-    wide = array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # of a NaN that signals; it is refused here
+        wide = array.astype(np.float64)
     wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
     if wrong.any():
         first = int(np.argmax(wrong))
         row, column = place(first)
         raise DataError(
             f"features: row {row}, column {column} is {str(wide.flat[first]).replace('nan', 'NaN')}, "
-            f"which is not a finite float32 ({int(wrong.sum())} such values)"
+            f"which is not a finite float32 ({int(wrong.sum())} such values{among})"
         )
     return np.ascontiguousarray(wide, dtype=np.float32)
+
+
+def _among(first_row: int | None, count: int) -> str:
+    """What was counted, where only a block of all rows was looked at."""
+    return "" if first_row is None else f" in rows {first_row} to {first_row + count - 1}"
 
 
 def check_number_kind(dtype: np.dtype[Any]) -> None:

@@ -26,10 +26,11 @@ from confgcn.data.raw import RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief, unknown_name
 from confgcn.experiments.estimator_record import EstimatorRecord, plain
 from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.graph_source import GivenGraph, Shares
+from confgcn.experiments.graph_source import GivenGraph
 from confgcn.experiments.new_nodes import predict_new_nodes
 from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
+from confgcn.experiments.shares import Shares
 from confgcn.graph import Graph
 from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.method import Prediction

@@ -7,7 +7,7 @@ directions and with exactly one self loop per node (the paper's N(v) contains v)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from confgcn import checks
+from confgcn.blocks import blocks_of_entries, blocks_of_rows
 from confgcn.exceptions import DataError
 from confgcn.ops import Halo
 from confgcn.receptive_field import ReceptiveField
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 MOST_CLASSES = 10  # that a notice names
+NAME_LENGTH = 16  # characters of a node's name, more or less
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class Graph:
     Shapes: ``adjacency`` (N, N) with E entries; ``features`` (N, F); ``labels`` (N,), -1 = unknown;
     ``train``, ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): global ids, which say
     whose per-node parameters belong to which row, also in a part of a graph. ``feature_names`` is empty where columns
-    are known by their place alone; ``remarks`` is what reading the graph has found that a user should know.
+    are known by their place alone; ``remarks`` is what reading the graph has found that a user should know. Tensors may
+    be mapped from files (``confgcn.data.graph_store``) and larger than memory: what is asked of them here is asked a
+    block at a time.
 
     A part of a graph whose other parts are elsewhere has a ``shard``: then ``adjacency`` is (N, N + borrowed), rows are
     the part's own nodes with all edges into them, and ``node_ids`` are places among the part's own parameters.
@@ -70,7 +74,7 @@ class Graph:
     validation: Tensor
     test: Tensor
     node_ids: Tensor
-    node_names: tuple[str, ...]
+    node_names: Sequence[str]
     class_names: tuple[str, ...]
     edge_counts: EdgeCounts
     feature_names: tuple[str, ...] = ()
@@ -155,11 +159,20 @@ class Graph:
         """The adjacency without self loops."""
         return self.adjacency.without_diagonal[0]
 
+    def edge_blocks(self) -> Iterator[tuple[checks.IntArray, checks.IntArray]]:
+        """Sources and targets of every undirected edge once, without self loops, a block at a time."""
+        indptr, indices = self.adjacency.indptr.numpy(), self.adjacency.indices.numpy()
+        for rows in blocks_of_entries(indptr):
+            source = indices[indptr[rows.start] : indptr[rows.stop]]
+            target = np.repeat(np.arange(rows.start, rows.stop), np.diff(indptr[rows.start : rows.stop + 1]))
+            once = source < target
+            yield source[once], target[once]
+
     @cached_property
     def is_blank(self) -> Tensor:
         """Has a node no neighbour, no feature other than zero, and no training label? (N,)"""
         with torch.inference_mode(False):
-            blank = (self.degrees == 0) & (_used_features(self.features) == 0)
+            blank = (self.degrees == 0) & _has_no_features(self.features)
             return blank.index_fill(0, self.train, False)
 
     @cached_property
@@ -222,7 +235,10 @@ class Graph:
             features = features.values
         tensors = [self.adjacency.indptr, self.adjacency.indices, features, self.labels, *places]
         tensors += [self.train, self.validation, self.test, self.node_ids]
-        digest = hashlib.sha256(repr((bool(places), self.node_names, self.class_names)).encode())
+        digest = hashlib.sha256(f"({bool(places)}, ".encode())
+        for piece in _repr_of_tuple(self.node_names):
+            digest.update(piece.encode())
+        digest.update(f", {self.class_names!r})".encode())
         for tensor in tensors:
             digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
             digest.update(tensor.contiguous().view(-1).numpy().data)
@@ -240,11 +256,11 @@ class Graph:
 def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:
     """Both directions of every edge, each once, and one self loop per node, sorted by target then source."""
     source, target = pairs[:, 0], pairs[:, 1]
-    listed = _distinct(target * num_nodes + source)
+    listed = distinct(target * num_nodes + source)
     is_loop = listed // num_nodes == listed % num_nodes
     forward = listed[~is_loop]
     backward = (forward % num_nodes) * num_nodes + forward // num_nodes
-    both = _distinct(np.concatenate([forward, backward]))
+    both = distinct(np.concatenate([forward, backward]))
     loops = np.arange(num_nodes, dtype=np.int64) * (num_nodes + 1)
     keys = np.sort(np.concatenate([both, loops]))
     counts = EdgeCounts(
@@ -263,7 +279,7 @@ def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseS
     return structure, counts
 
 
-def _distinct(keys: checks.IntArray) -> checks.IntArray:
+def distinct(keys: checks.IntArray) -> checks.IntArray:
     """Sorted, each once; numpy's own way, by hashing, takes several times as long."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
@@ -285,27 +301,42 @@ def _feature_notices(graph: Graph) -> list[str]:
     if isinstance(features, SparseMatrix):
         constant = int((torch.bincount(features.structure.indices, minlength=graph.num_features) == 0).sum())
     else:
-        constant = int((features == features[0]).all(0).sum())
-    empty = int((_used_features(features) == 0).sum())
+        constant = int(_is_constant(features).sum())
+    empty = int(_has_no_features(features).sum())
     return [
         f"{empty} nodes have no feature other than zero" if empty else "",
         f"{constant} feature columns are the same for every node" if constant else "",
     ]
 
 
-def _used_features(features: Tensor | SparseMatrix) -> Tensor:
-    """The sum of the absolute features of each node, (N,)."""
+def _has_no_features(features: Tensor | SparseMatrix) -> Tensor:
+    """Are all features of a node zero? (N,)"""
     if isinstance(features, SparseMatrix):
-        return features.with_values(features.values.abs()).row_sums()
-    used: Tensor = torch.linalg.vector_norm(features, 1, dim=1)  # without a copy of all absolute values
-    return used
+        return features.with_values(features.values.abs()).row_sums() == 0
+    return torch.cat([(features[rows] == 0).all(1) for rows in blocks_of_rows(*features.shape)])
+
+
+def _is_constant(features: Tensor) -> Tensor:
+    """Is a column the same for every node? (F,)"""
+    same = torch.ones(features.shape[1], dtype=torch.bool)
+    for rows in blocks_of_rows(*features.shape):
+        same &= (features[rows] == features[0]).all(0)
+    return same
+
+
+def _repr_of_tuple(texts: Sequence[str]) -> Iterator[str]:
+    """What ``repr`` gives for a tuple of these texts, in pieces: together they may take more than memory."""
+    yield "("
+    for block in blocks_of_rows(len(texts), width=NAME_LENGTH):
+        yield ("" if block.start == 0 else ", ") + ", ".join(map(repr, texts[block]))
+    yield ",)" if len(texts) == 1 else ")"
 
 
 def _label_notices(graph: Graph) -> list[str]:
     if len(graph.train) == graph.num_nodes:
         return [f"all {graph.num_nodes:,} nodes are trained on: nothing is left to predict"]
-    present = set(graph.labels[graph.train].tolist())
-    asked = set(graph.labels[torch.cat([graph.validation, graph.test])].tolist()) - {-1}
+    present = set(graph.labels[graph.train].unique().tolist())
+    asked = set(graph.labels[torch.cat([graph.validation, graph.test])].unique().tolist()) - {-1}
     missing = [graph.class_names[c] for c in sorted(asked - present)]
     if not len(graph.train) or not missing:
         return []

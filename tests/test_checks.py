@@ -339,3 +339,11 @@ def test_a_number_of_nodes_is_checked_before_anything_is_made_of_it(count: int) 
     checks.check_num_nodes(0)
     with pytest.raises(DataError, match="number of nodes: expected 0 to 100,000,000, got"):
         checks.check_num_nodes(count)
+
+
+def test_what_is_wrong_in_a_block_is_told_by_its_place_among_all_rows() -> None:
+    with pytest.raises(DataError, match=r"features: row 8, column 1 is inf.*\(1 such values in rows 7 to 8\)"):
+        checks.checked_feature_block(np.array([[1.0, 2.0], [3.0, np.inf]]), 7)
+    with pytest.raises(DataError, match=r"edges: row 8 names node 5.*\(1 such rows in rows 7 to 8\)"):
+        checks.checked_edges([(0, 1), (0, 5)], 5, first_row=7)
+    assert checks.checked_feature_block(np.array([[1, 2]]), 7).dtype == np.float32

@@ -34,9 +34,9 @@ from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UsageError
 from confgcn.experiments.graph_source import GraphFiles
 from confgcn.experiments.runs import RunRequest, train
+from confgcn.files import read_sealed, write_sealed
 from confgcn.graph import Graph
 from confgcn.training.checksums import write_checksums
-from confgcn.training.files import read_sealed, write_sealed
 from confgcn.training.run_directory import RunDirectory
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses

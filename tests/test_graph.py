@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from confgcn import graph as graph_module
 from confgcn.graph import EdgeCounts, Graph
 
 EDGES = [(0, 1), (1, 2), (3, 1)]
@@ -208,3 +209,22 @@ def test_e19_a_star_takes_no_more_memory_than_a_path() -> None:
         return highest
 
     assert peak(np.zeros_like(leaves)) < 2 * peak(leaves - 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_names_are_hashed_in_pieces_as_they_would_be_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confgcn.blocks.BLOCK", 3 * graph_module.NAME_LENGTH)
+    texts = tuple("a'\"é\n\0bc,"[place] for place in range(count))
+    assert "".join(graph_module._repr_of_tuple(texts)) == repr(texts)
+
+
+@pytest.mark.parametrize("block", [1, 4, 1000])
+def test_what_is_asked_in_blocks_does_not_depend_on_their_size(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.build([(0, 1), (2, 1), (3, 3)], [[0, 1, 2], [0, 0, 2], [0, 0, 2], [0, -1, 2]], [0, 1, 0, 1])
+    blank = Graph.build([(0, 1)], [[1], [1], [0]], [0, 1, -1])
+    monkeypatch.setattr("confgcn.blocks.BLOCK", block)
+    ends = [pair for sources, targets in graph.edge_blocks() for pair in zip(sources, targets, strict=True)]
+    assert ends == [(0, 1), (1, 2)]
+    assert "2 feature columns are the same for every node" in graph.notices()
+    assert "1 nodes have no feature other than zero" in blank.notices()
+    assert blank.is_blank.tolist() == [False, False, True]

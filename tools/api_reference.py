@@ -41,6 +41,7 @@ SECTIONS = {
         confgcn.experiments.report.write_report confgcn.__version__""",
     "Graphs": """
         confgcn.load_graph confgcn.Graph confgcn.data.converters.raw_graph confgcn.data.raw.RawGraph
+        confgcn.data.graph_store.open_store confgcn.data.store_check.check_store
         confgcn.data.exports.to_networkx confgcn.data.exports.to_pyg""",
     "What to make of a prediction": """
         confgcn.confidence.assessment.assess confgcn.confidence.assessment.Assessment

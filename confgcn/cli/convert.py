@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 def convert(
     source: GraphSource,
     *,
-    out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables.")],
+    out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables or for --mapped.")],
     tables: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of tables.")] = "csv",
+    mapped: Annotated[
+        bool, typer.Option("--mapped", help="A folder that is mapped and not read, for graphs larger than memory.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -30,21 +33,41 @@ def convert(
     For example: confgcn convert mygraph/ --out mygraph.graphml
 
     or: confgcn convert demo --out demo/ --tables parquet
+
+    or, for a graph larger than memory: confgcn convert arrays/ --out large --mapped
     """
-    from confgcn.data.graph_output import write_graph
     from confgcn.experiments.graph_source import files_of
-    from confgcn.training.files import write_together
 
     target, *sources = (Path(os.path.realpath(path)) for path in (out, *files_of(source)))  # also of links in a circle
     if any(target in (path, path.parent) for path in sources):
         raise UsageError(f"{out} is what is read, or its folder: a graph is not written over itself")
+    files = _write_mapped(source, out, overwrite) if mapped else _write(source, out, tables, overwrite)
+    if as_json:
+        print_json({"files": [str(file) for file in files]})
+    else:
+        print_paths(files)
+
+
+def _write(source: GraphSource, out: Path, tables: Literal["csv", "parquet"], overwrite: bool) -> list[Path]:
+    from confgcn.data.graph_output import write_graph
+    from confgcn.files import write_together
+
     raw = source.raw()
     for text in raw.remarks:
         notice(text)
     contents: dict[Path, bytes] = {}
     files = write_graph(raw, out, write=contents.__setitem__, tables=tables, overwrite=overwrite)
     write_together(contents)
-    if as_json:
-        print_json({"files": [str(file) for file in files]})
-    else:
-        print_paths(files)
+    return files
+
+
+def _write_mapped(source: GraphSource, out: Path, overwrite: bool) -> list[Path]:
+    from confgcn.data.store_output import write_store
+    from confgcn.experiments.mapped_output import arrays_of_source
+    from confgcn.training.signals import stop_request
+
+    with stop_request() as stop, arrays_of_source(source) as arrays:
+        stop.at_once = True  # and what was written goes
+        for text in arrays.remarks:
+            notice(text)
+        return [write_store(arrays, out, overwrite=overwrite)]

@@ -30,7 +30,7 @@ def graph_options(
     graph: Annotated[
         str | None,
         typer.Argument(
-            help="A name of `confgcn datasets`; or a folder with edges.csv and nodes.csv, a .npz or .graphml file.",
+            help="A name of `confgcn datasets`; or a folder of tables or arrays, a .npz or .graphml file.",
             autocompletion=_complete_graph,
         ),
     ] = None,
@@ -78,9 +78,8 @@ def graph_options(
 
     from confgcn.data.structural import KINDS, check_structural
     from confgcn.data.tables import TableOptions
-    from confgcn.distributed.shard_files import is_shard_folder
-    from confgcn.experiments.graph_source import GraphFiles, NamedGraph, Shares
-    from confgcn.experiments.sharded_graph import ShardedGraph
+    from confgcn.experiments.graph_source import GraphFiles, NamedGraph, mapped_or_read
+    from confgcn.experiments.shares import Shares
 
     shares = Shares(validation, test)
     structural = _separated(add_features)
@@ -103,11 +102,7 @@ def graph_options(
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
         return NamedGraph(str(graph), data_dir)
     path = Path(graph) if graph else None
-    if path is not None and is_shard_folder(path):
-        if edges or nodes or features or structural or shares.any or options != TableOptions():
-            raise UsageError(f"{graph} holds shards, whose features, columns and split are known")
-        return ShardedGraph(path)
-    return GraphFiles(path, edges, nodes, features, options, structural, shares)
+    return mapped_or_read(GraphFiles(path, edges, nodes, features, options, structural, shares))
 
 
 def takes_graph(command: Callable[..., None]) -> Callable[..., None]:

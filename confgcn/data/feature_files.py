@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,18 +15,11 @@ import scipy.sparse as sp
 
 from confgcn import checks
 from confgcn.checks import FLOAT32_MAX, shown
-from confgcn.data.npz import (
-    CSR_PARTS,
-    MAX_BYTES,
-    MAX_COLUMNS,
-    check_header,
-    npz_keys,
-    read_npz,
-    sparse_from,
-)
+from confgcn.data.npy import read_npy
+from confgcn.data.npz import CSR_PARTS, MAX_COLUMNS, npz_keys, read_npz, sparse_from
 from confgcn.data.raw import numbered_features
 from confgcn.data.table import listed, shortened
-from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, brief
+from confgcn.exceptions import DataError
 
 MOST_EXAMPLES = 3  # that a message names
 
@@ -74,7 +65,7 @@ def read_node_features(path: Path) -> NodeFeatures:
     """The features in a .npy or .npz file."""
     with path.open("rb") as stream:
         is_archive = stream.read(2) == b"PK"
-    features = _read_archive(path) if is_archive else NodeFeatures(path, _read_npy(path))
+    features = _read_archive(path) if is_archive else NodeFeatures(path, read_npy(path))
     matrix = features.matrix
     if matrix.dtype.kind not in "biuf":
         raise DataError(f"{path}: expected numbers, got {matrix.dtype}")
@@ -113,30 +104,6 @@ def _read_csr(path: Path, found: list[str]) -> sp.csr_matrix:
     matrix = checks.checked_csr(sparse_from(arrays, "", path))
     matrix.sum_duplicates()
     return matrix
-
-
-def _read_npy(path: Path) -> npt.NDArray[Any]:
-    """An array, after its header was compared with the size of the file."""
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise DataError(f"{path}: holds {size:,} bytes, more than is read from one file ({MAX_BYTES:,})")
-    with path.open("rb") as stream, _readable(path):
-        check_header(f"{path}:", stream, size)
-    with _readable(path):
-        return checks.native(np.load(path, allow_pickle=False))
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about files that Python 2 wrote
-            yield
-    except (ConfGCNError, OSError, MemoryError):
-        raise
-    except Exception as error:  # a damaged header can raise anything at all
-        problem = f"{path}: not a readable .npy file ({brief(error)}); write it with numpy.save"
-        raise CorruptFileError(problem) from None
 
 
 def _texts(path: Path, key: str, array: npt.NDArray[Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Read a graph of the user's, whatever files it is in: tables, GraphML, npz archives, planetoid files."""
+"""Read a graph of the user's, whatever files it is in: tables, arrays, GraphML, npz archives, planetoid files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confgcn.checks import shown
+from confgcn.data.array_folder import is_array_folder
+from confgcn.data.array_graph import read_array_folder
 from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.compressed import COMPRESSED_SUFFIXES
 from confgcn.data.delimited import read_delimited
 from confgcn.data.feature_files import NodeFeatures, read_node_features
 from confgcn.data.graph_npz import is_graph_npz, read_graph_npz
+from confgcn.data.graph_store import is_store, open_store
 from confgcn.data.graphml import read_graphml
 from confgcn.data.input_files import naming, unchanged
 from confgcn.data.parquet import MAGIC, read_parquet
 from confgcn.data.planetoid import PARTS as PLANETOID_PARTS
 from confgcn.data.planetoid import read_planetoid
 from confgcn.data.raw import RawGraph, raw_from_graph
+from confgcn.data.store_check import check_store
 from confgcn.data.structural import is_structural
 from confgcn.data.table import Table, listed
 from confgcn.data.tables import TableOptions, graph_from_tables
@@ -25,7 +29,10 @@ from confgcn.exceptions import DataError, ResourceError, UsageError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 FEATURE_SUFFIXES = (".npy", ".npz")
-EXPECTED = "edges.csv (or .tsv, .parquet) and nodes.csv, a .graphml or .npz file, or planetoid files ind.NAME.*"
+EXPECTED = (
+    "edges.csv (or .tsv, .parquet) and nodes.csv, edges.npy and labels.npy, a .graphml or .npz file, or planetoid "
+    "files ind.NAME.*"
+)
 
 
 def read_graph(
@@ -45,6 +52,9 @@ def read_graph(
     """
     options = options or TableOptions()
     files = _Files(_main(path, edges), nodes, features)
+    if is_store(files.main) or is_array_folder(files.main):
+        _refuse_table_options(files, options)
+        return _like(_read_arrays(files.main), like)
     prefix = _planetoid_prefix(files.main)
     suffix = "" if files.main.is_dir() else _suffix(files.main)
     if prefix is not None or suffix == ".npz":
@@ -154,6 +164,14 @@ def _read_archive(path: Path) -> RawGraph:
         raw = read_graph_npz(path)
         raw.check()
         return raw
+
+
+def _read_arrays(path: Path) -> RawGraph:
+    """Into memory, also what could be mapped."""
+    if not is_store(path):
+        return read_array_folder(path)
+    check_store(path)
+    return raw_from_graph(open_store(path))
 
 
 def _refuse_table_options(files: _Files, options: TableOptions) -> None:

@@ -9,8 +9,9 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,16 @@ MAX_COLUMNS = 10_000_000  # of a matrix of features: more is a mistake, and each
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a .npy file says of its array, whose first byte is at ``offset``."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: Literal["C", "F"]
+    offset: int
 
 
 def read_npz(path: Path, keys: Sequence[str] | None = None) -> Arrays:
@@ -92,16 +103,17 @@ def sparse_from(arrays: Arrays, prefix: str, path: Path) -> sp.csr_matrix:
     return sp.csr_matrix((data, indices, indptr), shape=(rows, columns))
 
 
-def check_header(name: str, stream: IO[bytes], size: int) -> None:
+def check_header(name: str, stream: IO[bytes], size: int) -> Header:
     """Before the array in a stream of ``size`` bytes is read: no objects, and as much data as its header says."""
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    shape, by_column, dtype = read(stream)
     if dtype.hasobject:
         raise UnsafeFileError(f"{name} is an object array, which only executing code could read")
     count, held = math.prod(shape), size - stream.tell()
     if count * dtype.itemsize != held or count > held:  # values of no bytes at all can be any number
         raise DataError(f"{name} claims {count * dtype.itemsize} bytes for the shape {shape}, the file holds {held}")
+    return Header(shape, dtype, "F" if by_column else "C", stream.tell())
 
 
 def _check_expansion(path: Path, entries: list[zipfile.ZipInfo]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,36 @@ CELL_BYTES = 8  # of a number in memory
 
 def read_parquet(path: Path, ignore: Sequence[str] = ()) -> Table:
     """The table in a Parquet file; the columns to ignore may be of any type."""
+    with _opened(path) as (arrow, file):
+        return _read(arrow, path, file, ignore)
+
+
+def whole_number_columns(path: Path) -> tuple[int, int]:
+    """The rows and columns of a Parquet file that holds whole numbers and nothing else."""
+    with _opened(path) as (arrow, file):
+        for field in file.schema_arrow:
+            if not arrow.types.is_integer(field.type):
+                kind = shortened(str(field.type))
+                raise DataError(f"{path}: column {shown(field.name)} has the type {kind}, expected whole numbers")
+        return file.metadata.num_rows, file.metadata.num_columns
+
+
+def whole_number_blocks(path: Path, num_rows: int) -> Iterator[npt.NDArray[Any]]:
+    """The table of such a file, (rows, columns), so many rows at a time."""
+    with _opened(path) as (arrow, file):
+        for batch in file.iter_batches(batch_size=num_rows, use_threads=False):
+            if any(column.null_count for column in batch.columns):
+                raise DataError(f"{path}: holds a blank, expected whole numbers")
+            yield np.stack([column.cast(arrow.int64()).to_numpy() for column in batch.columns], axis=1)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """pyarrow, and the file; errors of reading it say which it is."""
     arrow, parquet = _pyarrow(path)
     with naming(path), path.open("rb") as stream:
         try:
-            return _read(arrow, path, parquet.ParquetFile(stream), ignore)
+            yield arrow, parquet.ParquetFile(stream)
         except (arrow.ArrowException, OSError, ValueError) as error:
             if isinstance(error, ConfGCNError) or (isinstance(error, OSError) and error.errno is not None):
                 raise

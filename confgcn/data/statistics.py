@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,14 +60,13 @@ class GraphStatistics:
 
 def describe(graph: Graph) -> GraphStatistics:
     """All statistics of a graph."""
-    source, target = graph.adjacency.indices.numpy(), graph.adjacency.rows.numpy()
-    once = source < target  # every undirected edge once, no self loop
-    source, target = source[once], target[once]
-    labels = graph.labels.numpy()
     degrees = graph.degrees.numpy()
-    mismatch = _label_mismatch(graph, source, target)
-    count, component = connected_components(_adjacency(graph), directed=False)
-    reached = np.isin(component, component[graph.train.numpy()])
+    labels = graph.labels.numpy()
+    mismatch, node_homophily = _agreement(graph)
+    count, component = _components(graph)
+    is_reached = np.zeros(count, dtype=bool)
+    is_reached[component[graph.train.numpy()]] = True
+    reached = is_reached[component]
     return GraphStatistics(
         name=graph.name,
         nodes=graph.num_nodes,
@@ -78,7 +79,7 @@ def describe(graph: Graph) -> GraphStatistics:
         split={part: len(getattr(graph, part)) for part in ("train", "validation", "test")},
         label_mismatch=mismatch,
         edge_homophily=None if mismatch.all_labels is None else 1.0 - mismatch.all_labels,
-        node_homophily=_node_homophily(labels, source, target),
+        node_homophily=node_homophily,
         degree={
             "lowest": float(degrees.min()),
             "median": float(np.median(degrees)),
@@ -86,8 +87,8 @@ def describe(graph: Graph) -> GraphStatistics:
             "highest": float(degrees.max()),
         },
         isolated_nodes=int((degrees == 0).sum()),
-        components=int(count),
-        components_without_training_label=int(count) - len(np.unique(component[graph.train.numpy()])),
+        components=count,
+        components_without_training_label=count - int(is_reached.sum()),
         nodes_without_training_label_in_reach=int((~reached).sum()),
         test_nodes_without_training_label_in_reach=int((~reached[graph.test.numpy()]).sum()),
         class_sizes=_class_sizes(graph, labels[labels >= 0]),
@@ -95,38 +96,43 @@ def describe(graph: Graph) -> GraphStatistics:
     )
 
 
-def _label_mismatch(graph: Graph, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> LabelMismatch:
-    labels = graph.labels.numpy()
-    in_train = np.zeros(graph.num_nodes, dtype=bool)
+def _agreement(graph: Graph) -> tuple[LabelMismatch, float | None]:
+    """How far labels differ over edges; and the mean, over labelled nodes with labelled neighbours, of the share of
+    neighbours with the same label."""
+    labels, num_nodes = graph.labels.numpy(), graph.num_nodes
+    in_train, touched = np.zeros(num_nodes, dtype=bool), np.zeros(num_nodes, dtype=bool)
     in_train[graph.train.numpy()] = True
-    differs = labels[source] != labels[target]
-    between_train = in_train[source] & in_train[target]
-    between_labelled = (labels[source] >= 0) & (labels[target] >= 0)
-    touched = np.unique(np.concatenate([source[between_train & differs], target[between_train & differs]]))
-    wrong_train = int((between_train & differs).sum())
-    return LabelMismatch(
-        train_edges_of_all=_share(wrong_train, len(source)),
-        train_edges_of_train=_share(wrong_train, int(between_train.sum())),
-        train_nodes_of_all=len(touched) / graph.num_nodes,
-        all_labels=_share(int((between_labelled & differs).sum()), int(between_labelled.sum())),
+    neighbours, alike = np.zeros(num_nodes, dtype=np.int64), np.zeros(num_nodes, dtype=np.int64)
+    sizes: Counter[str] = Counter()
+    for source, target in graph.edge_blocks():
+        same = labels[source] == labels[target]
+        trained = in_train[source] & in_train[target]
+        known = (labels[source] >= 0) & (labels[target] >= 0)
+        for end in (source, target):
+            touched[end[trained & ~same]] = True
+            neighbours += np.bincount(end[known], minlength=num_nodes)
+            alike += np.bincount(end[known & same], minlength=num_nodes)
+        of_block = {"all": same, "trained": trained, "wrong": trained & ~same, "known": known, "unlike": known & ~same}
+        sizes.update({name: len(chosen) if name == "all" else int(chosen.sum()) for name, chosen in of_block.items()})
+    mismatch = LabelMismatch(
+        train_edges_of_all=_share(sizes["wrong"], sizes["all"]),
+        train_edges_of_train=_share(sizes["wrong"], sizes["trained"]),
+        train_nodes_of_all=int(touched.sum()) / num_nodes,
+        all_labels=_share(sizes["unlike"], sizes["known"]),
     )
+    asked = neighbours > 0
+    return mismatch, float((alike[asked] / neighbours[asked]).mean()) if asked.any() else None
 
 
-def _node_homophily(
-    labels: npt.NDArray[np.int64], source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]
-) -> float | None:
-    """Mean over labelled nodes with labelled neighbours of the share of neighbours with the same label."""
-    known = (labels[source] >= 0) & (labels[target] >= 0)
-    ends = np.concatenate([source[known], target[known]])
-    same = np.tile(labels[source[known]] == labels[target[known]], 2)
-    neighbours = np.bincount(ends, minlength=len(labels))
-    alike = np.bincount(ends, weights=same, minlength=len(labels))
-    return float((alike[neighbours > 0] / neighbours[neighbours > 0]).mean()) if len(ends) else None
-
-
-def _adjacency(graph: Graph) -> sp.csr_matrix:
-    indices, indptr = graph.adjacency.indices.numpy(), graph.adjacency.indptr.numpy()
-    return sp.csr_matrix((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=graph.adjacency.shape)
+def _components(graph: Graph) -> tuple[int, npt.NDArray[Any]]:
+    """How many connected components there are, and that of each node: those so far, joined by every block of edges."""
+    count, component = graph.num_nodes, np.arange(graph.num_nodes)
+    for source, target in graph.edge_blocks():
+        ends = component[source], component[target]
+        joined = sp.coo_array((np.ones(len(source), dtype=bool), ends), shape=(count, count))
+        count, number = connected_components(joined.tocsr(), directed=False)
+        component = number[component]
+    return int(count), component
 
 
 def _stored(graph: Graph) -> int:

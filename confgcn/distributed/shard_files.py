@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, brief
-from confgcn.training.files import file_digest, read_sealed
+from confgcn.files import file_digest, read_sealed
 
 MANIFEST = "partition.json"
 KEY, LAYOUT = "confgcn_shards", 1
@@ -60,6 +60,12 @@ class ShardFolder:
         if record.get(KEY) != LAYOUT:
             raise CorruptFileError(f"{file}: layout {brief(repr(record.get(KEY)))}, this version reads {LAYOUT}")
         return record
+
+    @property
+    def sha256(self) -> str:
+        """What tells these shards from any others: the checksum of the file that holds those of all arrays."""
+        self.record  # noqa: B018 - that is there and whole
+        return file_digest(self.path / MANIFEST)
 
     @property
     def num_parts(self) -> int:

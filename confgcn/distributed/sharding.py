@@ -15,10 +15,10 @@ from torch import Tensor
 
 from confgcn.distributed.shard_files import DENSE, KEY, LAYOUT, MANIFEST, SPARSE, SPLIT, part_name
 from confgcn.exceptions import ResourceError, UsageError
+from confgcn.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.graph import Graph
 from confgcn.partition import metis
 from confgcn.sparse import SparseMatrix
-from confgcn.training.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.training.seed import seeded
 
 Cut = Literal["metis", "hash"]

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from confgcn.distributed.exchange import make_exchange
 from confgcn.distributed.shard_files import DENSE, SPARSE, SPLIT, ShardFolder, worker_of
+from confgcn.files import read_json
 from confgcn.graph import EdgeCounts, Graph, Shard
 from confgcn.sparse import SparseMatrix, SparseStructure
-from confgcn.training.files import read_json
 
 _NO_NAME = ""
 

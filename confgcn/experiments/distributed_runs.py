@@ -107,7 +107,7 @@ def _begin(
             shutil.rmtree(folder.path)
         if not is_shard_folder(folder.path):
             make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
-        if not request.source.is_named:
+        if request.source.needs_copy:
             outputs.keep_graph(directory, graph)
     directory.start(run_config(request))
     changes = outputs.record_environment(directory.environment, fingerprint, notices)

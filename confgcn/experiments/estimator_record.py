@@ -13,7 +13,7 @@ from confgcn.data.label_values import LabelValues
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.presets import SECTIONS, resolve
-from confgcn.training.files import read_sealed, write_sealed
+from confgcn.files import read_sealed, write_sealed
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_slices
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
 from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
+from confgcn.files import to_json, write_together
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.reporting.trust import pictures
-from confgcn.training.files import to_json, write_together
 from confgcn.training.run_directory import RunDirectory, held
 
 CALIBRATED = "calibrated_"

@@ -1,4 +1,4 @@
-"""Where a run's graph comes from: a name, files of a user's, or memory."""
+"""Where a run's graph comes from: a name, files of a user's, read or mapped, or memory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any, Protocol
 
 from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.graph_files import read_graph
+from confgcn.data.graph_store import is_store
 from confgcn.data.input_files import naming
 from confgcn.data.raw import RawGraph, numbered_features, raw_from_graph
-from confgcn.data.splits import hold_out
 from confgcn.data.statistics import GraphStatistics, describe
 from confgcn.data.tables import TableOptions
 from confgcn.data.transforms import column_means
+from confgcn.distributed.shard_files import is_shard_folder
 from confgcn.exceptions import UsageError
+from confgcn.experiments.mapped_source import MappedGraph
+from confgcn.experiments.sharded_graph import ShardedGraph
+from confgcn.experiments.shares import Shares, split_by_shares
 from confgcn.graph import Graph
 from confgcn.graph_names import check_graph_name, is_path
 
@@ -25,7 +29,8 @@ class GraphSource(Protocol):
 
     Attributes:
         name: for people, and for the settings of a preset where ``is_named``.
-        is_named: can it be loaded again by its name? If not, the run keeps a copy.
+        is_named: can it be loaded again by its name?
+        needs_copy: must a run keep a copy, because nothing else would give the same graph again?
         draws_split: does the split change with the split seed?
     """
 
@@ -34,6 +39,9 @@ class GraphSource(Protocol):
 
     @property
     def is_named(self) -> bool: ...
+
+    @property
+    def needs_copy(self) -> bool: ...
 
     @property
     def draws_split(self) -> bool: ...
@@ -55,6 +63,7 @@ class NamedGraph:
     name: str
     data_dir: Path | str | None = None
     is_named: bool = field(default=True, init=False)
+    needs_copy: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         check_graph_name(self.name)
@@ -74,27 +83,6 @@ class NamedGraph:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Shares of the labelled nodes to hold out, for validation and for test, where a graph has no split."""
-
-    validation: float = 0.0
-    test: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, share in asdict(self).items():
-            if not 0.0 <= share < 1.0:
-                raise UsageError(f"{name} share = {share}: expected at least 0 and less than 1, such as 0.2")
-        if self.validation + self.test >= 1.0:
-            raise UsageError(
-                f"validation and test share = {self.validation} + {self.test}: nothing is left to train on"
-            )
-
-    @property
-    def any(self) -> bool:
-        return self.validation + self.test > 0.0
-
-
-@dataclass(frozen=True)
 class GraphFiles:
     """A user's files: a ``path`` that holds all, or ``edges`` and ``nodes``; see ``confgcn.data.graph_files``."""
 
@@ -106,6 +94,7 @@ class GraphFiles:
     structural: tuple[str, ...] = ()
     shares: Shares = field(default_factory=Shares)
     is_named: bool = field(default=False, init=False)
+    needs_copy: bool = field(default=True, init=False)
 
     @property
     def main(self) -> Path:
@@ -178,6 +167,7 @@ class GivenGraph:
     graph: Graph
     shares: Shares = field(default_factory=Shares)
     is_named: bool = field(default=False, init=False)
+    needs_copy: bool = field(default=True, init=False)
 
     @property
     def name(self) -> str:
@@ -199,6 +189,8 @@ class GivenGraph:
 
 def files_of(source: GraphSource) -> list[Path]:
     """What a source reads, that must not be written over."""
+    if isinstance(source, MappedGraph):
+        return [source.path]
     if not isinstance(source, GraphFiles):
         return []
     return [path for path in (source.path, source.edges, source.nodes, source.features) if path is not None]
@@ -213,8 +205,8 @@ def in_memory(source: GraphSource) -> GraphSource:
 
 def load_to_look_at(source: GraphSource, split_seed: int) -> tuple[Graph, GraphStatistics]:
     """The graph and what is in it, also where it has no features to train on."""
-    raw = source.raw()
-    if raw.features is not None:
+    raw = None if isinstance(source, MappedGraph) else source.raw()
+    if raw is None or raw.features is not None:
         graph = source.load(split_seed)
         return graph, describe(graph)
     hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
@@ -223,22 +215,26 @@ def load_to_look_at(source: GraphSource, split_seed: int) -> tuple[Graph, GraphS
     return graph, replace(describe(graph), features=0, stored_features=0)
 
 
+def mapped_or_read(files: GraphFiles) -> GraphSource:
+    """The same source, or the one that opens a graph which need not be read."""
+    if files.path is not None and is_shard_folder(files.path):
+        if files != GraphFiles(files.path):
+            raise UsageError(f"{files.path}: holds shards, which are as they were made; options are for their graph")
+        return ShardedGraph(files.path)
+    if files.path is None or not is_store(files.path):
+        return files
+    if files != GraphFiles(files.path, shares=files.shares):
+        raise UsageError(f"{files.path}: a mapped graph is as it was made; give these options to confgcn convert")
+    return MappedGraph(files.path, files.shares)
+
+
 def source_of(graph: str | Path | Graph | GraphSource, data_dir: Path | str | None = None) -> GraphSource:
     """A name of ``confgcn datasets``, a path, a graph, or a source as it is."""
     if isinstance(graph, Graph):
         return GivenGraph(graph)
     if isinstance(graph, Path) or (isinstance(graph, str) and is_path(graph)):
-        return GraphFiles(Path(graph))
+        return mapped_or_read(GraphFiles(Path(graph)))
     return NamedGraph(graph, data_dir) if isinstance(graph, str) else graph
-
-
-def split_by_shares(graph: Graph, shares: Shares, seed: int) -> Graph:
-    """Hold out the shares, unless the graph has a split of its own."""
-    if not shares.any:
-        return graph
-    if len(graph.validation) or len(graph.test):
-        raise UsageError(f"{graph.name}: has a split of its own; leave out the shares of validation and test")
-    return hold_out(graph, seed=seed, validation=shares.validation, test=shares.test)
 
 
 def _listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -23,9 +23,9 @@ from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.experiments.csv_table import Columns, csv_blocks, numbers, table_bytes
 from confgcn.experiments.finished_run import FinishedRun
 from confgcn.experiments.prediction_table import prediction_blocks
+from confgcn.files import read_sealed, read_tensors, write_atomic, write_blocks, write_sealed, write_tensors
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.training.files import read_sealed, read_tensors, write_atomic, write_blocks, write_sealed, write_tensors
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 

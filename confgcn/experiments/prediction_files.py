@@ -21,8 +21,8 @@ from confgcn.experiments.graph_source import GraphFiles, recorded_options
 from confgcn.experiments.new_nodes import ExtendedRun, predict_new_nodes
 from confgcn.experiments.prediction_table import ROWS_AT_ONCE, prediction_blocks, prediction_table
 from confgcn.experiments.saved_run import SavedRun, graph_of, load_run
+from confgcn.files import write_atomic, write_blocks
 from confgcn.graph import Graph
-from confgcn.training.files import write_atomic, write_blocks
 from confgcn.training.run_directory import RunDirectory, held
 
 SUFFIXES = (".csv", ".parquet")

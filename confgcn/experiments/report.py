@@ -17,9 +17,9 @@ from confgcn.experiments.reported_nodes import collect_nodes
 from confgcn.experiments.run_records import read_environment, read_history, read_metrics
 from confgcn.experiments.run_tables import Findings
 from confgcn.experiments.saved_run import Judged, SavedRun, graph_of, load_run
+from confgcn.files import write_atomic
 from confgcn.graph import Graph
 from confgcn.reporting.html import render
-from confgcn.training.files import write_atomic
 from confgcn.training.run_directory import RunDirectory, held
 
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from confgcn.evaluation.confidence import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
+from confgcn.files import read_json, read_sealed
 from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED
 from confgcn.ranges import NonNegative, Share
-from confgcn.training.files import read_json, read_sealed
 from confgcn.training.history import checked_history
 from confgcn.training.rules import Record
 

@@ -118,7 +118,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         for run, graph in enumerate(chain([first], graphs)):
             config = run_config(request, run)
             directory = _member(out, request, run)
-            keep = None if request.source.is_named else graph
+            keep = graph if request.source.needs_copy else None
             outcome = run_once(
                 directory, graph, settings, config, keep=keep, stop=stop, notify=notify, callbacks=callbacks
             )
@@ -167,7 +167,7 @@ def run_once(
     notify: Notify,
     callbacks: Sequence[Callback],
 ) -> dict[str, Any]:
-    """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a graph that has no name."""
+    """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a copy of this graph."""
     directory.start(config)
     notices = outputs.record_environment(directory.environment, graph.fingerprint, graph.notices())
     for damage in directory.discard_damage():

@@ -18,16 +18,18 @@ from confgcn.data.graph_npz import read_graph_npz
 from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.experiments.finished_run import FinishedRun
+from confgcn.experiments.mapped_source import recorded_store
 from confgcn.experiments.outputs import check_weights, keep_graph, read_held_out, record_environment, write_run
 from confgcn.experiments.presets import DataSettings, hyperparameters
 from confgcn.experiments.run_records import check_model_record, read_history, read_metrics
+from confgcn.experiments.sharded_graph import recorded_shards
+from confgcn.files import read_tensors
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph_names import GRAPH_NAMES
 from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.methods import method_class
 from confgcn.training.checksums import verify
-from confgcn.training.files import read_tensors
 from confgcn.training.recipe import validated
 from confgcn.training.run_directory import RunDirectory, check_idle
 
@@ -136,7 +138,7 @@ def load_run(run: Path | str) -> SavedRun:
 
 
 def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -> Graph:
-    """The graph a run was trained on, as it was loaded: the copy that the run keeps, or the one of its name."""
+    """The graph a run was trained on, as it was loaded: the copy that the run keeps, or the one it names."""
     directory = RunDirectory(Path(path))
     if directory.graph.is_file():
         with naming(directory.graph):
@@ -144,6 +146,9 @@ def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -
         unique = graph.edge_counts.unique  # the copy lists every edge once, whatever the files did
         counts = EdgeCounts(listed=2 * unique, duplicates=0, loops=0, one_way=0, unique=unique)
         return replace(graph, name=run.config["dataset"], edge_counts=counts)
+    elsewhere = recorded_store(run.config) or recorded_shards(run.config)
+    if elsewhere is not None:
+        return replace(elsewhere, name=run.config["dataset"])
     if run.config["dataset"] not in GRAPH_NAMES or "source" in run.config:
         raise ResourceError(f"{directory.graph.absolute()}: missing; it held the graph the run was trained on")
     return load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +15,10 @@ from confgcn.data.transforms import Columns
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.sharding import Cut, parts_of_nodes, write_shards
 from confgcn.distributed.shards import load_whole
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph
+
+CHECKSUM = "shards_sha256"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class ShardedGraph:
     """What ``confgcn partition`` wrote. Shards of a named graph are that graph, with the split they were cut with."""
 
     path: Path
+    needs_copy: bool = field(default=False, init=False)
     draws_split: bool = field(default=False, init=False)
 
     @cached_property
@@ -47,7 +51,19 @@ class ShardedGraph:
         return raw_from_graph(load_whole(self.folder))
 
     def record(self) -> dict[str, Any]:
-        return {} if self.is_named else {"source": {"path": str(self.path)}}
+        place = {"path": str(self.path.absolute()), CHECKSUM: self.folder.sha256}
+        return {} if self.is_named else {"source": place}
+
+
+def recorded_shards(config: Mapping[str, Any]) -> Graph | None:
+    """The graph of a run that was trained on shards, from its config.json; None where it was of another kind."""
+    source = config.get("source", {})
+    if CHECKSUM not in source:
+        return None
+    folder = ShardFolder(Path(source["path"]))
+    if folder.sha256 != source[CHECKSUM]:
+        raise DataError(f"{folder.path}: holds other shards than those that the run was trained on")
+    return load_whole(folder)
 
 
 def make_shards(

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
+from confgcn.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.callbacks import Callback
-from confgcn.training.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.signals import StopRequest
 from confgcn.training.state_rows import State, joined_state

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError
-from confgcn.training.files import digest, file_digest, refuse_pickle, write_atomic
+from confgcn.files import digest, file_digest, refuse_pickle, write_atomic
 
 SUMS = "SHA256SUMS"
 RECORDED_FIRST = ("config.json", "environment.json")  # what a resumed run is compared with

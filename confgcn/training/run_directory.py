@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError, brief
+from confgcn.files import became, read_sealed, to_json, without_following, write_atomic, write_sealed
 from confgcn.training.checksums import SUMS, damaged_files, write_checksums
-from confgcn.training.files import became, read_sealed, to_json, without_following, write_atomic, write_sealed
 
 LOCK = "run.lock"
 CONFIG = "config.json"

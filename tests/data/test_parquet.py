@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from confgcn.data import parquet
-from confgcn.data.parquet import parquet_bytes, read_parquet
+from confgcn.data.parquet import parquet_bytes, read_parquet, whole_number_blocks, whole_number_columns
 from confgcn.exceptions import DataError, ResourceError
 
 pa = pytest.importorskip("pyarrow")
@@ -123,3 +123,24 @@ def test_long_names_and_types_are_shortened(tmp_path: Path) -> None:
     pq.write_table(pa.table([[1], [2]], names=[long, long]), tmp_path / "nodes.parquet")
     with pytest.raises(DataError, match=r"column 'x{60}'\.\.\. \(4,000 characters\) stands twice; rename one"):
         read_parquet(tmp_path / "nodes.parquet")
+
+
+def test_whole_numbers_are_read_some_rows_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "edges.parquet"
+    path.write_bytes(parquet_bytes({"a": np.arange(5, dtype=np.uint8), "b": np.arange(5) - 2}))
+    assert whole_number_columns(path) == (5, 2)
+    found = [block.tolist() for block in whole_number_blocks(path, 2)]
+    assert found == [[[0, -2], [1, -1]], [[2, 0], [3, 1]], [[4, 2]]]
+
+
+def test_what_is_no_whole_number_is_named(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "edges.parquet"
+    path.write_bytes(parquet_bytes({"a": [1.5], "b": np.arange(1)}))
+    with pytest.raises(DataError, match=r"edges\.parquet: column 'a' has the type double"):
+        whole_number_columns(path)
+    too_large = arrow.array([1, 2**63], arrow.uint64())
+    for column, message in ((arrow.array([1, None]), "holds a blank"), (too_large, "not a readable")):
+        arrow.parquet.write_table(arrow.table({"a": column, "b": column}), path)
+        with pytest.raises(DataError, match=rf"edges\.parquet: {message}"):
+            list(whole_number_blocks(path, 2))

@@ -107,7 +107,7 @@ def last_checkpoint(folder: Path) -> Path:
 
 def shorten(folder: Path, epochs: int) -> None:
     """Make the recorded run one of fewer epochs, so that the test ends: nothing else depends on their number."""
-    from confgcn.training.files import read_sealed, write_sealed
+    from confgcn.files import read_sealed, write_sealed
 
     file = folder / "run/config.json"
     config = read_sealed(file)

@@ -14,12 +14,12 @@ from confgcn.experiments.graph_source import (
     GivenGraph,
     GraphFiles,
     NamedGraph,
-    Shares,
     load_to_look_at,
     source_of,
 )
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.experiments.saved_run import graph_of, load_run
+from confgcn.experiments.shares import Shares
 from confgcn.graph import Graph
 
 EDGES, NODES = "source,target\na,b\nb,c\n", "id,label,age\na,x,1\nb,,20\nc,y,30\n"
@@ -58,20 +58,6 @@ def test_the_record_says_what_was_asked_and_nothing_else(folder: Path) -> None:
     expected = {"path": str(folder), "label": "team", "ignore": ["title"], "structural": ["degree"], "test": 0.2}
     assert source.record() == {"source": expected}
     assert NamedGraph("demo").record() == {}
-
-
-def test_shares_are_drawn_by_the_split_seed_and_checked(small_graph: Graph) -> None:
-    raw = raw_from_graph(small_graph)
-    from dataclasses import replace
-
-    source = GivenGraph(replace(raw, split=None).build(), Shares(validation=0.2, test=0.2))
-    assert source.draws_split
-    assert source.load(0).test.tolist() == source.load(0).test.tolist() != source.load(1).test.tolist()
-    with pytest.raises(UsageError, match="a split of its own"):
-        GivenGraph(small_graph, Shares(test=0.2)).load(0)
-    for wrong in ({"test": 1.0}, {"validation": -0.1}, {"validation": 0.6, "test": 0.4}):
-        with pytest.raises(UsageError, match="share"):
-            Shares(**wrong)
 
 
 def test_a_graph_without_features_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:

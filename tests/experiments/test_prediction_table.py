@@ -13,9 +13,9 @@ from confgcn.experiments.csv_table import csv_blocks, table_bytes
 from confgcn.experiments.prediction_table import prediction_blocks, prediction_table
 from confgcn.experiments.runs import RunRequest, train
 from confgcn.experiments.saved_run import graph_of, load_run
+from confgcn.files import write_blocks
 from confgcn.graph import Graph
 from confgcn.method import Prediction
-from confgcn.training.files import write_blocks
 
 Found = tuple[Graph, Prediction, Assessment]
 

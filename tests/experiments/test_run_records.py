@@ -13,7 +13,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
 from confgcn.experiments.run_records import check_model_record, read_environment, read_history, read_metrics
 from confgcn.experiments.runs import RunRequest, train
-from confgcn.training.files import read_json, read_sealed, read_tensors, write_sealed
+from confgcn.files import read_json, read_sealed, read_tensors, write_sealed
 
 GRAPH = block_model(120, seed=1)
 

@@ -20,11 +20,11 @@ from confgcn.experiments.csv_table import table_bytes
 from confgcn.experiments.prediction_table import prediction_table
 from confgcn.experiments.runs import RunRequest, graphs_of_runs, train
 from confgcn.experiments.saved_run import load_run
+from confgcn.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.training.callbacks import Callback
 from confgcn.training.checksums import write_checksums
-from confgcn.training.files import read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.loop import TrainingLoop
 
 DETERMINISTIC = (

@@ -23,8 +23,8 @@ from confgcn.exceptions import CorruptFileError, DataError, UsageError
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import RunRequest, train, trained_loop
 from confgcn.experiments.saved_run import SavedRun, finished_run, graph_of, load_run
+from confgcn.files import read_tensors, write_tensors
 from confgcn.training.checksums import SUMS, write_checksums
-from confgcn.training.files import read_tensors, write_tensors
 from confgcn.training.run_directory import RunDirectory
 
 SEED = 3

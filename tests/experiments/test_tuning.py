@@ -14,8 +14,9 @@ from confgcn.data.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageError
 from confgcn.experiments import graph_source, tuning
-from confgcn.experiments.graph_source import GraphFiles, Shares
+from confgcn.experiments.graph_source import GraphFiles
 from confgcn.experiments.runs import RunRequest
+from confgcn.experiments.shares import Shares
 from confgcn.experiments.tuning import read_ranges, search, validation_accuracy
 from confgcn.graph import Graph
 

@@ -15,8 +15,8 @@ from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DivergedError
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import make_loop
+from confgcn.files import read_tensors
 from confgcn.training.callbacks import Callback
-from confgcn.training.files import read_tensors
 from confgcn.training.loop import TrainingLoop
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from confgcn.data.graph_npz import MARKER
+from confgcn.files import SEAL, digest, read_tensors, to_json, write_tensors
 from confgcn.training.checksums import SUMS, write_checksums
-from confgcn.training.files import SEAL, digest, read_tensors, to_json, write_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside

@@ -25,8 +25,8 @@ import torch
 
 import confgcn
 from confgcn.exceptions import DataError, DivergedError
+from confgcn.files import read_sealed
 from confgcn.training.checksums import verify
-from confgcn.training.files import read_sealed
 
 TOOLS = Path(__file__).parents[2] / "tools"
 PACKAGE = Path(confgcn.__file__).parent
@@ -36,13 +36,17 @@ OPENS = re.compile(r"\.open\(|\bopen\(|read_bytes|read_text|np\.load|ZipFile\(|P
 # Every module that opens a file, and the readers that come to it; None where the file is not a user's.
 READ_BY: dict[str, str | None] = {
     "cli/streams.py": None,
+    "data/array_folder.py": "arrays/",
     "data/compressed.py": "table/",
     "data/feature_files.py": "features/",
     "data/graph_files.py": "table/",
     "data/graph_npz.py": None,  # which writes; it is read by npz.py
+    "data/graph_store.py": "mapped/",
+    "data/npy.py": "features/",
     "data/npz.py": "graph/",
     "data/parquet.py": "table/",
     "data/sources.py": "named/",
+    "data/store_output.py": "mapped/",
     "data/unpickle.py": "planetoid/",
     "experiments/outputs.py": "resume/",
     "experiments/paper/environment.py": None,
@@ -50,11 +54,11 @@ READ_BY: dict[str, str | None] = {
     "experiments/run_records.py": "load/",
     "experiments/run_tables.py": "report/",
     "experiments/tuning.py": "settings/",
+    "files.py": "load/",
     "reporting/html.py": None,
     "toml.py": "settings/",
     "training/checksums.py": "load/",
     "training/control_groups.py": None,
-    "training/files.py": "load/",
     "training/memory.py": None,
     "training/memory_limits.py": None,
     "training/run_directory.py": "resume/",

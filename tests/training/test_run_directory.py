@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
-from confgcn.training.files import read_json
+from confgcn.files import read_json
 from confgcn.training.run_directory import RunDirectory, claimed, free_directory, held
 
 

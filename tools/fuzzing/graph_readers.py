@@ -1,4 +1,4 @@
-"""Readers of graphs, as ``confgcn inspect`` reads them: tables, features, whole graphs and planetoid files."""
+"""Readers of graphs, as ``confgcn inspect`` reads them: tables, features, arrays, whole graphs, planetoid files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import torch
 
 from confgcn.data.findings import findings
 from confgcn.data.tables import TableOptions
-from confgcn.experiments.graph_source import GraphFiles, NamedGraph, load_to_look_at
+from confgcn.experiments.graph_source import GraphFiles, GraphSource, NamedGraph, load_to_look_at, mapped_or_read
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
 from fuzzing import seeds
 from fuzzing.reader import Reader
+from fuzzing.seals import seal_mapped
 
 
 def graph_readers(graph: Path) -> Iterator[Reader]:
@@ -33,6 +34,7 @@ def graph_readers(graph: Path) -> Iterator[Reader]:
         yield Reader(f"graph/{name}", _look_at_file, {name: content}, {}, 1.5)
     for name, content in planetoid.items():
         yield Reader(f"planetoid/{name.removeprefix('ind.small.')}", _look, {name: content}, planetoid)
+    yield from _array_readers()
     named = seeds.planetoid_files("cora")
     for part in ("allx", "ally", "graph", "test.index"):
         name = f"ind.cora.{part}"
@@ -43,8 +45,18 @@ def graph_readers(graph: Path) -> Iterator[Reader]:
     yield Reader("named/cora_ml.npz", lambda folder: NamedGraph("cora_ml", folder).load(0), archive, {}, 0.5)
 
 
+def _array_readers() -> Iterator[Reader]:
+    arrays, columns, mapped = seeds.array_files(), seeds.edge_columns(), seeds.mapped_graph()
+    for name, content in arrays.items():
+        yield Reader(f"arrays/{name}", _look, {name: content}, arrays, 0.5)
+    beside = {name: content for name, content in arrays.items() if name != "edges.npy"}
+    yield Reader("arrays/edges.parquet", _look, columns, beside, 0.5)
+    for name in ("mapped.json", "indptr.npy", "indices.npy", "features.npy", "train.npy", "name_ends.npy"):
+        yield Reader(f"mapped/{name}", _look, {name: mapped[name]}, mapped, 0.5, seal=seal_mapped)
+
+
 def _look(folder: Path) -> object:
-    return _looked_at(GraphFiles(folder))
+    return _looked_at(mapped_or_read(GraphFiles(folder)))
 
 
 def _look_imputing(folder: Path) -> object:
@@ -60,7 +72,7 @@ def _look_at_file(folder: Path) -> object:
     return _looked_at(GraphFiles(next(folder.iterdir())))
 
 
-def _looked_at(source: GraphFiles) -> Graph:
+def _looked_at(source: GraphSource) -> Graph:
     """What ``confgcn inspect`` does; all that came through must be finite."""
     graph, statistics = load_to_look_at(source, 0)
     findings(graph, statistics)

@@ -21,10 +21,10 @@ from confgcn.experiments.paper import reproduce
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import make_loop
+from confgcn.files import SEAL
+from confgcn.safetensors_blocks import Block
 from confgcn.training.checkpoint import resume_from
-from confgcn.training.files import SEAL
 from confgcn.training.run_directory import LOCK, SCHEMA_KEY, RunDirectory, held
-from confgcn.training.safetensors_blocks import Block
 from fuzzing import seeds
 from fuzzing.reader import Reader
 from fuzzing.seals import seal

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from confgcn.files import SEAL, digest, to_json
 from confgcn.training.checksums import SUMS, write_checksums
-from confgcn.training.files import SEAL, digest, to_json
 
 
 def seal(file: Path) -> None:
@@ -21,6 +21,18 @@ def seal(file: Path) -> None:
     if (folder / SUMS).is_file() and file.name != SUMS:
         names = [line.split("  ", 1)[1] for line in (folder / SUMS).read_text().splitlines() if "  " in line]
         write_checksums(folder, [folder / name for name in names], still_to_come={})
+
+
+def seal_mapped(file: Path) -> None:
+    """Of an array of a mapped graph, or of the record of all."""
+    record = file.with_name("mapped.json")
+    try:
+        arrays = json.loads(record.read_bytes())["arrays"]
+        if file.suffix == ".npy":
+            arrays[file.stem]["sha256"] = digest(file.read_bytes())
+        _reseal(record, arrays=arrays)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return  # there is no record to make fit
 
 
 def _reseal(file: Path, **changes: Any) -> None:

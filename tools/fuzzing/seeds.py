@@ -15,21 +15,25 @@ import struct
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from confgcn import ConfGCNClassifier, RunRequest, train
+from confgcn.data.array_folder import ArrayFolder
+from confgcn.data.array_graph import arrays_of_folder
 from confgcn.data.graph_files import read_graph
 from confgcn.data.graph_npz import graph_npz_bytes
 from confgcn.data.graph_output import write_graph
 from confgcn.data.parquet import parquet_bytes
 from confgcn.data.raw import raw_from_graph
+from confgcn.data.store_output import write_store
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import make_loop
 from confgcn.experiments.tuning import search
-from confgcn.training.files import write_tensors
+from confgcn.files import write_tensors
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50
@@ -84,6 +88,35 @@ def whole_graphs(folder: Path) -> Files:
         "citation.npz": _citation("adj_", "attr_"),
         "matrix.npz": _citation("adj_matrix.", "attr_matrix."),
     }
+
+
+def array_files() -> Files:
+    """A graph as a folder of arrays."""
+    random = np.random.default_rng(0)
+    return {
+        "edges.npy": _npy(np.array(_edges())),
+        "labels.npy": _npy(np.arange(NUM_NODES) % 3),
+        "features.npy": _npy(random.normal(size=(NUM_NODES, 3)).astype(np.float32)),
+        "split.npy": _npy((np.arange(NUM_NODES) % 4).astype(np.int8)),
+        "nodes.txt": "".join(f"n{node}\n" for node in range(NUM_NODES)).encode(),
+    }
+
+
+def edge_columns() -> Files:
+    """The edges of such a folder as a table of two columns."""
+    source, target = np.array(_edges()).T
+    return {"edges.parquet": parquet_bytes({"source": source, "target": target})}
+
+
+def mapped_graph() -> Files:
+    """What is made of a folder of arrays to be mapped."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "arrays"
+        folder.mkdir()
+        for name, content in array_files().items():
+            (folder / name).write_bytes(content)
+        store = write_store(arrays_of_folder(ArrayFolder(folder)), Path(scratch) / "store")
+        return {file.name: file.read_bytes() for file in store.iterdir()}
 
 
 def planetoid_files(name: str) -> Files:

@@ -20,10 +20,10 @@ from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED
 from confgcn.experiments.runs import trained_loop
+from confgcn.files import read_json, to_json, write_atomic
 from confgcn.graph import Graph
 from confgcn.method import Prediction
 from confgcn.model.network import ConfGCN
-from confgcn.training.files import read_json, to_json, write_atomic
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.threads import computing_with
 

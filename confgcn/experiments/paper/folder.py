@@ -10,9 +10,9 @@ from typing import Any
 from confgcn.exceptions import CorruptFileError, UsageError, brief
 from confgcn.experiments.paper.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
 from confgcn.experiments.paper.results import FILES
+from confgcn.files import became, read_json, write_atomic
 from confgcn.reporting.page import page
 from confgcn.reporting.render import PARTS, pictures_of, texts_of
-from confgcn.training.files import became, read_json, write_atomic
 from confgcn.training.run_directory import LOCK
 
 RUNS = "runs"  # runs that are not finished

@@ -21,7 +21,7 @@ from confgcn.experiments.paper.results import FILES, Results, RunRecord
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome, Task
 from confgcn.experiments.paper.workers import perform_all
-from confgcn.training.files import to_json, write_atomic
+from confgcn.files import to_json, write_atomic
 from confgcn.training.run_directory import held
 from confgcn.training.signals import stop_request
 

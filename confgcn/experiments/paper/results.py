@@ -16,7 +16,7 @@ from confgcn.experiments.paper import confidence_measurements, measurements
 from confgcn.experiments.paper.confidence_measurements import Confidences
 from confgcn.experiments.paper.jobs import Kind, Variant, settings_key
 from confgcn.experiments.paper.measurements import Measurements
-from confgcn.training.files import read_json, to_json, write_atomic
+from confgcn.files import read_json, to_json, write_atomic
 
 DIGITS = ".6g"
 

@@ -10,9 +10,9 @@ from confgcn.exceptions import UsageError
 from confgcn.experiments.paper.artefacts import ABOUT, ALL, ARTEFACTS, BEYOND, OF_THE_PAPER, artefacts_named
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
+from confgcn.files import to_json
 from confgcn.reporting.render import PARTS, texts_of
 from confgcn.reporting.verdict import HOLDS
-from confgcn.training.files import to_json
 
 EXAMINATIONS = ("table1", "figure1")
 FROM_RUNS = [name for name in PARTS if name not in EXAMINATIONS]

@@ -15,8 +15,8 @@ from confgcn.experiments.paper.case import Case
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.table2 import GCN, PAPER, RELEASED
+from confgcn.files import read_json, to_json, write_atomic
 from confgcn.graph import Graph
-from confgcn.training.files import read_json, to_json, write_atomic
 
 VISIBLY_BY_INFLUENCE, GAINED, ANY = range(3)
 

@@ -11,8 +11,8 @@ import pytest
 from confgcn.exceptions import CorruptFileError, UsageError
 from confgcn.experiments.paper.artefacts import ARTEFACTS, artefacts_named
 from confgcn.experiments.paper.folder import check_folder, check_renderable, read_report, render
+from confgcn.files import to_json
 from confgcn.reporting.render import PARTS
-from confgcn.training.files import to_json
 
 CELL = {"mean": 0.5, "std": None, "runs": 1, "diverged": 0}
 NOTHING: dict[str, Any] = {"runs": 0, "dates": [], "environments": []}

@@ -23,8 +23,8 @@ from confgcn.experiments.paper.reproduce import ReproductionRequest, Watcher, re
 from confgcn.experiments.paper.results import Results
 from confgcn.experiments.paper.scope import Scope
 from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome, Task
+from confgcn.files import read_json
 from confgcn.graph import Graph
-from confgcn.training.files import read_json
 from confgcn.training.run_directory import held
 
 FEAT = Variant("Feat", "feat").changed("Feat", epochs=3)

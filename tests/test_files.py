@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from confgcn import files
 from confgcn.exceptions import CorruptFileError, ResourceError, UnsafeFileError
-from confgcn.training import files
 
 
 @pytest.fixture

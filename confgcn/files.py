@@ -18,7 +18,7 @@ from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from confgcn.exceptions import CorruptFileError, ResourceError, UnsafeFileError, brief
-from confgcn.training.safetensors_blocks import Block, safetensors_blocks
+from confgcn.safetensors_blocks import Block, safetensors_blocks
 
 SCHEMA = 1  # of every JSON file written here; raised when an old reader could misread a new file
 SEAL = "sha256"
@@ -48,7 +48,8 @@ def _write_all(contents: Mapping[Path, Iterable[Block]]) -> None:
     try:
         for path, blocks in contents.items():
             with suppress(OSError):
-                _remove_left_overs(path)
+                for file in left_overs(path):
+                    file.unlink(missing_ok=True)
             _write_to_disk(temporary(path), blocks)
         for path in contents:
             _check_replaceable(path)
@@ -162,12 +163,11 @@ def refuse_pickle(path: Path, content: bytes) -> None:
         raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")
 
 
-def _remove_left_overs(path: Path) -> None:
+def left_overs(path: Path) -> list[Path]:
     """What processes that were killed have written of ``path``."""
     found = {file: _TEMPORARY.fullmatch(file.name) for file in path.parent.iterdir()}
-    for file, parts in found.items():
-        if parts and parts[1] == path.name and parts[2] and not _is_running(int(parts[2][1:])):
-            file.unlink(missing_ok=True)
+    mine = {file: parts[2] for file, parts in found.items() if parts and parts[1] == path.name and parts[2]}
+    return [file for file, process in mine.items() if not _is_running(int(process[1:]))]
 
 
 def _is_running(process: int) -> bool:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from confgcn.training.safetensors_blocks import KINDS, safetensors_blocks
+from confgcn.safetensors_blocks import KINDS, safetensors_blocks
 
 
 def test_the_bytes_are_those_of_the_library() -> None:

@@ -1,0 +1,95 @@
+"""A folder of arrays from the command line: mapped, inspected, trained on; and what is said of a bad one."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from confgcn.data.synthetic import block_model
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    folder, graph = tmp_path / "arrays", block_model(120, seed=1)
+    folder.mkdir()
+    np.save(folder / "edges.npy", np.concatenate([np.stack(ends, 1) for ends in graph.edge_blocks()]))
+    np.save(folder / "features.npy", graph.features.numpy())  # type: ignore[union-attr]
+    np.save(folder / "labels.npy", graph.labels.numpy())
+    for part in ("train", "validation", "test"):
+        np.save(folder / f"{part}.npy", getattr(graph, part).numpy())
+    return folder
+
+
+def test_from_arrays_to_a_run_and_its_evaluation(command: Command, arrays: Path, tmp_path: Path) -> None:
+    made = command("convert", arrays, "--out", "large", "--mapped", "--json")
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout) == {"files": ["large"]}
+    seen, read = (json.loads(command("inspect", graph, "--json").stdout) for graph in ("large", arrays))
+    assert seen == read
+    for graph, run in (("large", "one"), (arrays, "other")):
+        assert command("train", graph, "--epochs", "3", "--out", run).returncode == 0
+    assert (tmp_path / "one" / "predictions.csv").read_bytes() == (tmp_path / "other" / "predictions.csv").read_bytes()
+    assert command("evaluate", "one").returncode == 0
+    (tmp_path / "large").rename(tmp_path / "moved")
+    gone = command("evaluate", "one")
+    assert gone.returncode == 4
+    assert "mapped.json: missing" in gone.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "code", "message"),
+    [
+        ("edges", np.array([[0, 120]]), 3, "edges.npy: edges: row 0 names node 120"),
+        ("labels", np.array([{}] * 120), 6, "labels.npy: is an object array"),
+        ("features", np.full((120, 2), np.nan), 3, "features: row 0, column 0 is NaN"),
+    ],
+)
+def test_a_bad_array_is_named_and_nothing_is_left(
+    command: Command, arrays: Path, tmp_path: Path, name: str, array: np.ndarray, code: int, message: str
+) -> None:
+    np.save(arrays / f"{name}.npy", array, allow_pickle=True)
+    result = command("convert", arrays, "--out", "large", "--mapped")
+    assert (result.returncode, result.stderr.count("\n")) == (code, 1)
+    assert message in result.stderr
+    assert {file.name for file in tmp_path.iterdir()} == {"arrays"}
+
+
+def test_a_damaged_graph_and_options_that_mean_nothing_are_told(command: Command, arrays: Path, tmp_path: Path) -> None:
+    assert command("convert", arrays, "--out", "large", "--mapped").returncode == 0
+    asked = command("inspect", "large", "--add-features", "degree")
+    assert asked.returncode == 2
+    over = command("convert", "large", "--out", "large", "--mapped", "--overwrite")
+    assert over.returncode == 2
+    assert "not written over itself" in over.stderr
+    file = tmp_path / "large" / "indices.npy"
+    file.write_bytes(file.read_bytes()[:-1])
+    damaged = command("inspect", "large")
+    assert damaged.returncode == 3
+    assert "indices.npy" in damaged.stderr
+
+
+def test_a_conversion_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    np.save(folder / "edges.npy", np.random.default_rng(0).integers(0, 1000, (8_000_000, 2)))
+    np.save(folder / "features.npy", np.ones((1000, 2)))
+    np.save(folder / "labels.npy", np.zeros(1000, dtype=int))
+    words = [sys.executable, "-m", "confgcn", "convert", "arrays", "--out", "large", "--mapped"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("large.*.tmp")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGTERM)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == 143, said
+    assert {file.name for file in tmp_path.iterdir()} == {"arrays"}

@@ -50,6 +50,23 @@ class Shard:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """What a sample of a graph knows of the whole, of which ``num_nodes`` and ``num_train`` count all.
+
+    The first ``counted`` rows are the nodes whose terms are in the loss, the others their context.
+
+    Shapes: ``importance`` (E,): for how many edges into its target each of the sample's stands; ``labelled``: the
+    places of all training nodes, context included.
+    """
+
+    counted: int
+    importance: Tensor
+    labelled: Tensor
+    num_nodes: int
+    num_train: int
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected graph with features, labels and a split. Make one with :meth:`build`.
 
@@ -60,6 +77,9 @@ class Graph:
 
     A part of a graph whose other parts are elsewhere has a ``shard``: then ``adjacency`` is (N, N + borrowed), rows are
     the part's own nodes with all edges into them, and ``node_ids`` are places among the part's own parameters.
+
+    One with a ``sample`` (``confgcn.sampling``) holds some edges into some nodes, not always both ways; ``train`` are
+    the counted training nodes.
     """
 
     name: str
@@ -76,6 +96,7 @@ class Graph:
     feature_names: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     shard: Shard | None = None
+    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
@@ -144,6 +165,34 @@ class Graph:
     def halo(self) -> Halo | None:
         """What is borrowed of other parts; None where the graph is whole."""
         return None if self.shard is None else self.shard.halo
+
+    @cached_property
+    def counted(self) -> Tensor | None:
+        """The rows whose terms are in the loss; None for all."""
+        return None if self.sample is None else torch.arange(self.sample.counted)
+
+    @property
+    def counted_node_rows(self) -> Tensor | slice:
+        """Where these stand in a table by node id."""
+        rows, sample = self.node_rows, self.sample
+        if sample is None:
+            return rows
+        return slice(rows.start, rows.start + sample.counted) if isinstance(rows, slice) else rows[: sample.counted]
+
+    @property
+    def labelled(self) -> Tensor:
+        """The rows with a training label; of a sample those that are not counted too."""
+        return self.train if self.sample is None else self.sample.labelled
+
+    @property
+    def num_in_means(self) -> int:
+        """Of how many nodes a loss is the mean: of a sample, all those of the whole."""
+        return self.num_nodes if self.sample is None else self.sample.num_nodes
+
+    @property
+    def num_train_in_means(self) -> int:
+        """Of how many training nodes."""
+        return len(self.train) if self.sample is None else self.sample.num_train
 
     @cached_property
     def degrees(self) -> Tensor:
@@ -240,11 +289,11 @@ class Graph:
 def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseStructure, EdgeCounts]:
     """Both directions of every edge, each once, and one self loop per node, sorted by target then source."""
     source, target = pairs[:, 0], pairs[:, 1]
-    listed = _distinct(target * num_nodes + source)
+    listed = distinct(target * num_nodes + source)
     is_loop = listed // num_nodes == listed % num_nodes
     forward = listed[~is_loop]
     backward = (forward % num_nodes) * num_nodes + forward // num_nodes
-    both = _distinct(np.concatenate([forward, backward]))
+    both = distinct(np.concatenate([forward, backward]))
     loops = np.arange(num_nodes, dtype=np.int64) * (num_nodes + 1)
     keys = np.sort(np.concatenate([both, loops]))
     counts = EdgeCounts(
@@ -263,7 +312,7 @@ def symmetric_adjacency(pairs: checks.IntArray, num_nodes: int) -> tuple[SparseS
     return structure, counts
 
 
-def _distinct(keys: checks.IntArray) -> checks.IntArray:
+def distinct(keys: checks.IntArray) -> checks.IntArray:
     """Sorted, each once; numpy's own way, by hashing, takes several times as long."""
     ordered = np.sort(keys)
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "results"
-SPEED, SCALING, LIMITS = (FOLDER / f"{name}.json" for name in ("speed", "scaling", "limits"))
+SPEED, SCALING, LIMITS, MINIBATCH = (FOLDER / f"{name}.json" for name in ("speed", "scaling", "limits", "minibatch"))
 EXACTNESS, WORKERS = (FOLDER / f"{name}.json" for name in ("exactness", "workers"))
 GRAPHS = ("cora", "citeseer", "pubmed", "cora_ml")
 SCALED = ("released", "all rows")  # variants of ConfGCN that are run on large graphs

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import minibatch_tables
 import own_graph_tables
 import reliability_tables
 import speed_tables
@@ -28,7 +29,7 @@ from confgcn.reporting.tables import Table
 ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction"
 IMAGES = ROOT / "docs" / "images"
-DOCUMENTS = ("baselines", "choosing", "faults", "paper_and_code", "speed", "tutorial", "your_graph")
+DOCUMENTS = ("baselines", "choosing", "faults", "minibatches", "paper_and_code", "speed", "tutorial", "your_graph")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 RUN_AGAIN = ("demo", "rows", *own_graph_tables.TRANSCRIPTS)  # blocks that no file of results holds
 CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")
@@ -68,6 +69,7 @@ def recorded_blocks() -> dict[str, str]:
         "presets": presets.tables(report["presets"])["others"].markdown(),
         "limits of paper": presets.tables(report["presets"])["limits"].markdown(),
         **speed_tables.blocks(),
+        **minibatch_tables.blocks(),
         **own_graph_tables.blocks(),
         **reliability_tables.blocks(),
     }

@@ -52,6 +52,23 @@ class Shard:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """What a sample of a graph knows of the whole, of which ``num_nodes`` and ``num_train`` count all.
+
+    The first ``counted`` rows are the nodes whose terms are in the loss, the others their context.
+
+    Shapes: ``importance`` (E,): for how many edges into its target each of the sample's stands; ``labelled``: the
+    places of all training nodes, context included.
+    """
+
+    counted: int
+    importance: Tensor
+    labelled: Tensor
+    num_nodes: int
+    num_train: int
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected graph with features, labels and a split. Make one with :meth:`build`.
 
@@ -64,6 +81,9 @@ class Graph:
 
     A part of a graph whose other parts are elsewhere has a ``shard``: then ``adjacency`` is (N, N + borrowed), rows are
     the part's own nodes with all edges into them, and ``node_ids`` are places among the part's own parameters.
+
+    One with a ``sample`` (``confgcn.sampling``) holds some edges into some nodes, not always both ways; ``train`` are
+    the counted training nodes.
     """
 
     name: str
@@ -80,6 +100,7 @@ class Graph:
     feature_names: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     shard: Shard | None = None
+    sample: Sample | None = None
 
     def __post_init__(self) -> None:
         rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
@@ -148,6 +169,34 @@ class Graph:
     def halo(self) -> Halo | None:
         """What is borrowed of other parts; None where the graph is whole."""
         return None if self.shard is None else self.shard.halo
+
+    @cached_property
+    def counted(self) -> Tensor | None:
+        """The rows whose terms are in the loss; None for all."""
+        return None if self.sample is None else torch.arange(self.sample.counted)
+
+    @property
+    def counted_node_rows(self) -> Tensor | slice:
+        """Where these stand in a table by node id."""
+        rows, sample = self.node_rows, self.sample
+        if sample is None:
+            return rows
+        return slice(rows.start, rows.start + sample.counted) if isinstance(rows, slice) else rows[: sample.counted]
+
+    @property
+    def labelled(self) -> Tensor:
+        """The rows with a training label; of a sample those that are not counted too."""
+        return self.train if self.sample is None else self.sample.labelled
+
+    @property
+    def num_in_means(self) -> int:
+        """Of how many nodes a loss is the mean: of a sample, all those of the whole."""
+        return self.num_nodes if self.sample is None else self.sample.num_nodes
+
+    @property
+    def num_train_in_means(self) -> int:
+        """Of how many training nodes."""
+        return len(self.train) if self.sample is None else self.sample.num_train
 
     @cached_property
     def degrees(self) -> Tensor:

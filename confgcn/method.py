@@ -81,7 +81,8 @@ class Prediction:
 class LossTerm:
     """One term of an objective, as parts that can be added over batches and shards before it is formed.
 
-    The term is ``weight * sum / count``; without a ``count`` it is a sum and not a mean.
+    The term is ``weight * sum / count``; without a ``count`` it is a sum and not a mean. Of a sample the sum is that of
+    the counted nodes and the count that of the whole: over the batches of an epoch the terms add up to the whole term.
     """
 
     sum: Tensor
@@ -105,11 +106,18 @@ class AbstractMethod(nn.Module, ABC):
     torch's default stream, which the loop seeds for the run and gives back afterwards.
 
     ``per_node`` names the parameters that have a row for every node. A method that names all of them, and borrows
-    what it needs of other nodes (``graph.halo``), can be trained in parts: it says so by ``in_parts``.
+    what it needs of other nodes (``graph.halo``), can be trained in parts: it says so by ``in_parts``. One that names
+    all of them, and gives of a sample the terms of its counted nodes (``graph.sample``), can be trained ``on_samples``.
     """
 
     per_node: tuple[str, ...] = ()
     in_parts: bool = False
+    on_samples: bool = False
+
+    @property
+    def reach(self) -> int:
+        """How many edges away the furthest node is that a prediction depends on, where a method knows."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how far it looks")
 
     @abstractmethod
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
@@ -170,7 +178,7 @@ def cross_entropy(graph: Graph, prediction: Prediction, *, mean: bool = True) ->
     """
     nodes = graph.train
     total = functional.cross_entropy(prediction.logits_of(nodes), graph.train_labels, reduction="sum")
-    return LossTerm(total, len(nodes) if mean else None)
+    return LossTerm(total, graph.num_train_in_means if mean else None)
 
 
 def present(quantity: Tensor | None) -> Tensor:

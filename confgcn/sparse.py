@@ -38,11 +38,12 @@ class SparseStructure:
     @cached_property
     def transposed(self) -> tuple[SparseStructure, Tensor]:
         """The structure of the transpose, and the order that carries values over to it."""
+        numbered = SparseMatrix(self, torch.arange(self.num_entries)).to_scipy()
+        columns = numbered.tocsc()  # which counts, and does not sort
         with torch.inference_mode(False):
-            order = torch.argsort(self.indices, stable=True)
-            counts = torch.bincount(self.indices, minlength=self.shape[1])
-            indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-            rows = torch.searchsorted(self.indptr, order, right=True).sub_(1)  # self.rows[order], without keeping rows
+            indptr, rows, order = (
+                torch.from_numpy(part).long() for part in (columns.indptr, columns.indices, columns.data)
+            )
         structure = SparseStructure(indptr, rows, (self.shape[1], self.shape[0]))
         return (self if structure.equals(self) else structure), order
 

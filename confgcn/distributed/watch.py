@@ -116,7 +116,10 @@ class Watch:
 
     def _fail_without_store(self, seconds: float) -> None:
         place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        leave(f"worker {self.rank} has had no answer from {place}, where the workers meet, for {seconds:.0f} s")
+        leave(
+            f"worker {self.rank} has had no answer from {place}, where the workers meet, for {seconds:.0f} s",
+            with_launcher=True,
+        )
 
     def _end_if_here(self, rank: int) -> None:
         """A frozen process of this machine is ended: nothing else would, for as long as its launcher waits."""
@@ -126,13 +129,15 @@ class Watch:
                 os.kill(int(process), signal.SIGKILL)
 
 
-def leave(message: str) -> None:
-    """End this process, whatever its threads wait for."""
+def leave(message: str, *, with_launcher: bool = False) -> None:
+    """End this process, whatever its threads wait for; and its launcher, where that waits for what is out of reach."""
     with suppress(OSError):
         sys.stderr.flush()
         os.write(
             2, f"error: {message}. To go on from the last checkpoint, give the same command with --resume\n".encode()
         )
+    if with_launcher and "TORCHELASTIC_RUN_ID" in os.environ:
+        os.kill(os.getppid(), signal.SIGKILL)  # it waits inside its store, where no other signal is heard
     os._exit(ResourceError.exit_code)
 
 

@@ -26,6 +26,7 @@ from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, ru
 from confgcn.experiments.saved_run import finite_prediction
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, make_shards
 from confgcn.methods import method_class
+from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
@@ -66,6 +67,7 @@ def _checked(request: RunRequest, settings: RunSettings) -> Path:
         raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
     if not method_class(settings.method).in_parts:
         raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
+    check_batches(method_class(settings.method), settings.recipe, in_parts=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
     return Path(request.out)

@@ -21,6 +21,7 @@ from confgcn.method import AbstractMethod, Shape
 from confgcn.methods import method_class
 from confgcn.ranges import NonNegative, Share
 from confgcn.toml import read_toml
+from confgcn.training.batches import check_batches
 from confgcn.training.recipe import SETTINGS, Recipe, validated
 
 FOLDER = Path(__file__).parent / "settings"
@@ -96,7 +97,7 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
     for key, value in overrides.items():
         sections[_section_of(key, models)][key] = value
     where = f"settings of {method} ({name})"
-    return RunSettings(
+    settings = RunSettings(
         method,
         name,
         settings_of,
@@ -104,6 +105,8 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         validated(models["model"], sections["model"], where=where).model_dump(),
         validated(Recipe, sections["recipe"], where=where),
     )
+    check_batches(method_class(method), settings.recipe)
+    return settings
 
 
 def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def influence(
     score: Literal["distance", "uniform"],
     distance_offset: float,
     normalisation: Literal["none", "softmax"],
+    importance: Tensor | None = None,
 ) -> Tensor:
     r"""Influence over every edge of the field (section 5), from the distance over all edges (E,).
 
@@ -34,12 +35,17 @@ def influence(
     The offset :math:`c` is not printed in the paper; without it the self loop, whose distance is zero, would
     have infinite influence. The released code then takes a softmax over N(v). ``uniform`` gives every edge a
     score of one before normalisation: the control that shows what the confidences contribute.
+
+    In a sample of a graph an edge stands for several, its ``importance`` (E,): it counts so often in a sum, and in the
+    sum below a softmax.
     """
     structure = field.hops[0].structure  # of the targets that the field reads, with all their edges
+    copies = None if importance is None else field.pick(importance)
     if score == "uniform":
-        return normalise(structure, torch.ones_like(field.pick(distance.detach())), normalisation)
-    weights: Tensor = _Influence.of(distance, field, structure, distance_offset, normalisation)
-    return weights
+        return _normalised(structure, torch.ones_like(field.pick(distance.detach())), normalisation, copies)
+    logs = None if copies is None else copies.log()
+    weights: Tensor = _Influence.of(distance, field, structure, distance_offset, normalisation, logs)
+    return weights if copies is None or normalisation == "softmax" else weights * copies
 
 
 def trusting_influence(
@@ -50,11 +56,13 @@ def trusting_influence(
     score: InfluenceScore,
     distance_offset: float,
     normalisation: InfluenceNormalisation,
+    importance: Tensor | None = None,
 ) -> Tensor:
     """Influence over every edge of the field from ``beliefs``: mu and precision (N, C), and the distance (E,).
 
     No gradient reaches the beliefs through it: they would learn to trust whoever makes the training labels fit. A
-    score that is a ``distance`` is c / (d_M + c), so that nobody counts more than fully.
+    score that is a ``distance`` is c / (d_M + c), so that nobody counts more than fully. ``importance`` is as in
+    :func:`influence`; a walk, which takes the mean over the neighbours that were drawn, needs none.
     """
     mu, precision, distance = (quantity.detach() for quantity in beliefs)
     if score == "agreement":
@@ -65,7 +73,16 @@ def trusting_influence(
         scores = distance_offset / (distance.clamp(min=0.0) + distance_offset)  # precisions may be negative
     if normalisation == "walk":
         return field.pick(walk(adjacency, scores))
-    return normalise(field.hops[0].structure, field.pick(scores), normalisation)
+    copies = None if importance is None else field.pick(importance)
+    return _normalised(field.hops[0].structure, field.pick(scores), normalisation, copies)
+
+
+def _normalised(
+    structure: SparseStructure, scores: Tensor, how: Literal["none", "softmax"], copies: Tensor | None
+) -> Tensor:
+    if copies is None:
+        return normalise(structure, scores, how)
+    return normalise(structure, scores + copies.log(), how) if how == "softmax" else scores * copies
 
 
 def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
@@ -111,10 +128,19 @@ class _Influence(HandDerived):
 
     @staticmethod
     def forward(
-        ctx: Any, distance: Tensor, field: ReceptiveField, structure: SparseStructure, offset: float, how: str
+        ctx: Any,
+        distance: Tensor,
+        field: ReceptiveField,
+        structure: SparseStructure,
+        offset: float,
+        how: str,
+        logs: Tensor | None,
     ) -> Tensor:
         scores = (field.pick(distance) + offset).reciprocal_()
-        weights = kernels.active().softmax(structure, scores) if how == "softmax" else scores.clone()
+        if how == "softmax":
+            weights = kernels.active().softmax(structure, scores if logs is None else scores + logs)
+        else:
+            weights = scores.clone()
         ctx.edges, ctx.structure, ctx.shape, ctx.how = field.edges, structure, distance.shape, how
         ctx.save_for_backward(scores, weights)
         return weights
@@ -128,4 +154,4 @@ class _Influence(HandDerived):
         to_distance = scores.square().neg_().mul_(gradient)
         if ctx.edges is not None:
             to_distance = to_distance.new_zeros(ctx.shape).index_copy_(0, ctx.edges, to_distance)
-        return to_distance, None, None, None, None
+        return to_distance, None, None, None, None, None

@@ -19,14 +19,15 @@ PRIOR_FOR, PRIOR_AGAINST, COUNT_OF_EVIDENCE = 0.5, 0.1, 10.0
 NEAREST_TO_BOUND = 1e-6  # so that logarithms stay finite
 
 
-def smooth_loss(distance: Tensor) -> Tensor:
+def smooth_loss(distance: Tensor, importance: Tensor | None = None) -> Tensor:
     r"""Neighbours have similar label distributions.
 
     .. math:: L_{smooth} = \sum_{(u,v) \in E} (\mu_u - \mu_v)^T (\Sigma_u^{-1} + \Sigma_v^{-1}) (\mu_u - \mu_v)
 
-    ``distance`` (E,) holds every undirected edge twice, and self loops at distance zero: hence the half.
+    ``distance`` (E,) holds every undirected edge twice, and self loops at distance zero: hence the half. Of a sample an
+    edge counts by its ``importance`` (E,).
     """
-    return 0.5 * distance.sum()
+    return 0.5 * (distance.sum() if importance is None else torch.dot(distance, importance))
 
 
 def trusted_smooth_loss(distance: Tensor, influence: Tensor) -> Tensor:

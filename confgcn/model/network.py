@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -62,6 +63,7 @@ class ConfGCN(AbstractMethod):
 
     per_node = ("label_distribution.raw_mu", "label_distribution.raw_precision")
     in_parts = True
+    on_samples = True
 
     def __init__(
         self,
@@ -142,7 +144,8 @@ class ConfGCN(AbstractMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.steps or graph.shard is not None:  # several steps read nearly every node, and a part all of its own
             nodes = None
-        field = graph.receptive_field(nodes, depth=len(self.layers))
+        asked = graph.counted if nodes is None and not self.steps else nodes
+        field = graph.receptive_field(asked, depth=len(self.layers))
         mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
         beliefs = _beliefs_of_sources(graph, mu, precision)
         distance = edge_distance(graph.adjacency, *beliefs)  # (E,)
@@ -155,12 +158,14 @@ class ConfGCN(AbstractMethod):
         if self.consensus_share and not self.training:
             logits = self._with_consensus(graph, logits, nodes)
         evidence = self._evidence(graph, weights) if self.steps else None
-        return Prediction(logits, mu, precision, distance, weights if nodes is None else None, nodes, evidence)
+        trust = field.hops[-1].pick(weights) if nodes is None else None  # over the edges into the nodes asked for
+        return _of_counted(graph, Prediction(logits, mu, precision, distance, trust, nodes, evidence))
 
     def _influence(
         self, graph: Graph, field: ReceptiveField, mu: Tensor, precision: Tensor, distance: Tensor
     ) -> Tensor:
         """The same for every layer."""
+        importance = None if graph.sample is None else graph.sample.importance
         if self.influence == "agreement" or self.normalisation == "walk":
             return trusting_influence(
                 graph.adjacency,
@@ -169,6 +174,7 @@ class ConfGCN(AbstractMethod):
                 score=self.influence,
                 distance_offset=self.distance_offset,
                 normalisation=self.normalisation,
+                importance=importance,
             )
         return influence(
             field,
@@ -176,6 +182,7 @@ class ConfGCN(AbstractMethod):
             score=self.influence,
             distance_offset=self.distance_offset,
             normalisation=self.normalisation,
+            importance=importance,
         )
 
     def _convolve(
@@ -206,7 +213,7 @@ class ConfGCN(AbstractMethod):
 
     def _evidence(self, graph: Graph, weights: Tensor) -> Tensor:
         """The share of what each node hears that comes from labelled nodes, (N,)."""
-        labelled = weights.new_zeros(graph.num_nodes, 1).index_fill_(0, graph.train, 1.0)
+        labelled = weights.new_zeros(graph.num_nodes, 1).index_fill_(0, graph.labelled, 1.0)
         return propagate(graph.adjacency, weights, labelled, steps=self.steps, halo=graph.halo).squeeze(1)
 
     def _activate(self, hidden: Tensor) -> Tensor:
@@ -222,7 +229,7 @@ class ConfGCN(AbstractMethod):
         sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
         for name, weight in self.lambdas.items():
             if weight:
-                count = len(graph.train) if name == "label" else graph.num_nodes
+                count = graph.num_train_in_means if name == "label" else graph.num_in_means
                 terms[name] = LossTerm(
                     sums[name](graph, prediction),
                     count if self.terms_are_means else None,
@@ -269,7 +276,8 @@ class ConfGCN(AbstractMethod):
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
         if self.smooth_over == "influence":
             return losses.trusted_smooth_loss(present(prediction.distance), present(prediction.influence))
-        return losses.smooth_loss(present(prediction.distance))
+        distance, sample = present(prediction.distance), graph.sample
+        return losses.smooth_loss(distance, None if sample is None else sample.importance[: len(distance)])
 
     def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
         mu, precision = present(prediction.mu), present(prediction.precision)
@@ -278,7 +286,8 @@ class ConfGCN(AbstractMethod):
     def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
         mu, logits = present(prediction.mu), prediction.logits
         if self.const_over == "consensus":
-            return losses.consensus_loss(mu, self.label_distribution.consensus(graph.node_rows), softmax(logits))
+            consensus = self.label_distribution.consensus(graph.counted_node_rows)
+            return losses.consensus_loss(mu, consensus, softmax(logits))
         if self.const_over == "labelled":
             mu, logits = rows_at(mu, graph.train), prediction.logits_of(graph.train)
         return losses.const_loss(mu, softmax(logits))
@@ -297,3 +306,14 @@ def _beliefs_of_sources(graph: Graph, mu: Tensor, precision: Tensor) -> tuple[Te
     both = of_sources(torch.cat([mu, precision], dim=1), graph.halo)
     of_all, precisions = both.split(mu.shape[1], dim=1)
     return of_all, precisions
+
+
+def _of_counted(graph: Graph, prediction: Prediction) -> Prediction:
+    """Of a sample, what is said of its counted nodes and of the edges into them, which come first."""
+    if graph.sample is None:
+        return prediction
+    nodes, edges = graph.sample.counted, int(graph.adjacency.indptr[graph.sample.counted])
+    lengths = {"logits": nodes, "mu": nodes, "precision": nodes, "evidence": nodes}
+    lengths |= {"distance": edges, "influence": edges}
+    found = {name: (getattr(prediction, name), length) for name, length in lengths.items()}
+    return replace(prediction, **{name: value[:length] for name, (value, length) in found.items() if value is not None})

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.training.group import squared_norm
+from confgcn.training.lent_rows import numbers_in, rows_in
 
 SquaredNorm = Callable[[Tensor], float]
 
@@ -20,6 +21,9 @@ class Adam:
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
               w \leftarrow w - \alpha \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
+
+    Of a gradient that is sparse (``confgcn.training.lent_rows``) only its rows and their moments are changed, decay
+    included; t counts all steps, those that have left a row alone too.
 
     Args:
         groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` adds that share of w to g. It is a
@@ -49,7 +53,7 @@ class Adam:
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
             share = decay(self.squared_norm(weight)) if callable(decay) else decay
             numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate / growth, root, self.EPSILON, share)
-            kernels.active().adam_step(weight, gradient, mean, square, numbers)
+            _change((weight, mean, square), gradient, numbers)
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""
@@ -67,6 +71,19 @@ class Adam:
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
         self.steps = int(state["steps"])
+
+
+def _change(state: tuple[Tensor, Tensor, Tensor], gradient: Tensor, numbers: Sequence[float]) -> None:
+    """One step of a weight and its moments, or of the rows that the gradient has."""
+    if not gradient.is_sparse:
+        weight, mean, square = state
+        kernels.active().adam_step(weight, gradient, mean, square, numbers)
+        return
+    rows = rows_in(gradient)
+    weight, mean, square = lent = tuple(table.index_select(0, rows) for table in state)
+    kernels.active().adam_step(weight, numbers_in(gradient), mean, square, numbers)
+    for table, changed in zip(state, lent, strict=True):
+        table.index_copy_(0, rows, changed)
 
 
 def _trained(groups: Sequence[Mapping[str, Any]]) -> list[Tensor]:

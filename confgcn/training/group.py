@@ -8,6 +8,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from confgcn.training.lent_rows import numbers_in
+
 
 class Group(Protocol):
     """What the loop asks of the other processes. Every one of them must ask the same, in the same order."""
@@ -70,7 +72,8 @@ class Sharing:
 
     def gradient_norm(self) -> Tensor:
         """Of all gradients together."""
-        whole, in_rows = ([w.grad for w in part if w.grad is not None] for part in (self.whole, self.in_rows))
+        parts = (self.whole, self.in_rows)
+        whole, in_rows = ([numbers_in(w.grad) for w in part if w.grad is not None] for part in parts)
         if self.group.size == 1:
             return torch.nn.utils.get_total_norm([*whole, *in_rows])
         rows = self.group.add([float(sum(gradient.double().square().sum() for gradient in in_rows))])[0]

@@ -1,8 +1,9 @@
-"""The training loop for all methods: fit -> run_epoch -> train_step, evaluate."""
+"""The training loop for all methods: fit -> run_epoch -> train_epoch, evaluate; train_epoch -> train_step."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,9 +17,11 @@ from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.method import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
+from confgcn.training.batches import Batches, check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.group import ALONE, Group, Sharing
 from confgcn.training.history import checked_history
+from confgcn.training.lent_rows import lent_rows, numbers_in
 from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
@@ -51,6 +54,7 @@ class TrainingLoop:
         group: Group = ALONE,
     ) -> None:
         check_trainable(graph, recipe, group)
+        check_batches(type(method), recipe, in_parts=graph.shard is not None or group.size > 1)
         self.title = title
         self.group = group
         self.method = method
@@ -67,6 +71,7 @@ class TrainingLoop:
         self.best_weights: dict[str, Tensor] = {}
         self._tell("on_setup")
         self.method.setup(self.visible)
+        self.batches = Batches(self.visible, method, recipe)
         reuse_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
@@ -105,10 +110,10 @@ class TrainingLoop:
         self.best_weights = {}
 
     def run_epoch(self) -> None:
-        """One step on the training nodes and, where one is due, a look at the validation nodes."""
+        """A pass over the training nodes and, where one is due, a look at the validation nodes."""
         if self.group.size > 1:
             begin_epoch(self.seed, len(self.history) + 1, self.group.rank)
-        record: Record = {"epoch": len(self.history) + 1, **self.train_step()}
+        record: Record = {"epoch": len(self.history) + 1, **self.train_epoch()}
         is_look = self._is_look(record)
         self.history.append({**record, **self.evaluate()} if is_look else record)
         if is_look:
@@ -121,19 +126,29 @@ class TrainingLoop:
             self.best = self.looks[-1]
             self.best_weights = {name: value.clone() for name, value in self.method.state_dict().items()}
 
-    def train_step(self) -> dict[str, float]:
-        """One gradient step; returns the loss and each of its terms."""
+    def train_epoch(self) -> dict[str, float]:
+        """One step on every batch; returns the means of what they return."""
+        steps = [self.train_step(batch) for batch in self.batches]
+        return {name: statistics.fmean(step[name] for step in steps) for name in steps[0]}
+
+    def train_step(self, batch: Graph | None = None) -> dict[str, float]:
+        """One gradient step on a batch (None: on the whole graph); returns the loss and each of its terms."""
         assert self.optimiser is not None
         self.method.train()
         for parameter in self.parameters.values():
             parameter.grad = None
-        prediction = self.method(self.visible, self.method.nodes_in_loss(self.visible))
-        terms, parts = self._joined(self.method.loss_terms(self.visible, prediction))
-        self._require_finite({name: math.isfinite(part) for name, part in parts.items()})
-        _backward_of_sum(terms.values())
+        with lent_rows(self.method, self.visible if batch is None else batch) as graph:
+            prediction = self.method(graph, self.method.nodes_in_loss(graph))
+            terms, parts = self._joined(self.method.loss_terms(graph, prediction), graph)
+            self._require_finite({name: math.isfinite(part) for name, part in parts.items()})
+            _backward_of_sum(terms.values())
         self.sharing.add_gradients()
         self._require_finite(
-            {f"gradient of {n}": all_finite(p.grad) for n, p in self.parameters.items() if p.grad is not None}
+            {
+                f"gradient of {name}": all_finite(numbers_in(weight.grad))
+                for name, weight in self.parameters.items()
+                if weight.grad is not None
+            }
         )
         if self.recipe.clip_norm is not None:
             norm = self.sharing.gradient_norm()
@@ -141,14 +156,18 @@ class TrainingLoop:
         self.optimiser.step()
         return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
 
-    def _joined(self, terms: dict[str, LossTerm]) -> tuple[dict[str, LossTerm], dict[str, float]]:
-        """The terms with the counts of all parts, and their values over all of them."""
+    def _joined(self, terms: dict[str, LossTerm], graph: Graph) -> tuple[dict[str, LossTerm], dict[str, float]]:
+        """The terms with the counts of all parts, and their values over all of them; of a batch, as if of all."""
         sums = torch.stack([term.sum.detach() for term in terms.values()]).tolist()
         added = self.group.add([*sums, *(float(term.count or 0) for term in terms.values())])
         counts = [
             None if term.count is None else int(n) for term, n in zip(terms.values(), added[len(sums) :], strict=True)
         ]
-        counted = {n: replace(term, count=count) for (n, term), count in zip(terms.items(), counts, strict=True)}
+        times = 1 if graph.sample is None else self.batches.count
+        counted = {
+            name: replace(term, count=count, weight=times * term.weight)
+            for (name, term), count in zip(terms.items(), counts, strict=True)
+        }
         return counted, {name: term.scale * total for (name, term), total in zip(counted.items(), added, strict=False)}
 
     def evaluate(self) -> dict[str, float]:

@@ -17,11 +17,14 @@ SettingsType = TypeVar("SettingsType", bound=BaseModel)
 
 
 class Recipe(BaseModel):
-    """``optimiser`` for ``epochs`` steps; ``stop`` may end it early, ``select`` says which weights are kept.
+    """``optimiser`` for ``epochs`` of one step; ``stop`` may end it early, ``select`` says which weights are kept.
 
     The validation set is looked at every ``evaluate_every`` epochs and after the last; both rules go by these looks,
     and ``patience`` is the window of the stopping rules in looks (``confgcn.training.rules``). Gradients whose norm,
     over all parameters, exceeds ``clip_norm`` are scaled down to it.
+
+    With a ``batch_size`` an epoch is a step on each of several samples, in which about so many nodes are counted, and
+    every other node that they depend on is heard through at most ``fanout`` neighbours of each (``confgcn.sampling``).
     """
 
     model_config = SETTINGS
@@ -36,6 +39,8 @@ class Recipe(BaseModel):
     )
     stop: Literal["never", "no_improvement", "neither_improves", "rising_loss"] = "never"
     patience: Count = 10
+    batch_size: Count | None = None
+    fanout: Count = 10
 
 
 def validated(model: type[SettingsType], values: Mapping[str, Any], *, where: str) -> SettingsType:

@@ -10,10 +10,13 @@ from torch import Tensor
 
 from confgcn.training.adam import SquaredNorm
 from confgcn.training.group import squared_norm
+from confgcn.training.lent_rows import numbers_in, rows_in
 
 
 class SGD:
     r"""One step down the gradient of the objective, :math:`w \leftarrow w - \alpha (g + \lambda w)`.
+
+    Of a gradient that is sparse only its rows are changed.
 
     Args:
         groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number or a
@@ -39,7 +42,7 @@ class SGD:
         for weight, decay, rate in self.weights:
             if weight.grad is not None:
                 share = decay(self.squared_norm(weight)) if callable(decay) else decay
-                weight.sub_(weight.grad + share * weight, alpha=rate)
+                _change(weight, weight.grad, share, rate)
 
     def state(self) -> dict[str, Tensor]:
         """Nothing: a step depends on no step before it."""
@@ -51,3 +54,12 @@ class SGD:
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Nothing was saved."""
+
+
+def _change(weight: Tensor, gradient: Tensor, decay: float, rate: float) -> None:
+    if not gradient.is_sparse:
+        weight.sub_(gradient + decay * weight, alpha=rate)
+        return
+    rows = rows_in(gradient)
+    lent = weight.index_select(0, rows)
+    weight.index_copy_(0, rows, lent.sub(numbers_in(gradient) + decay * lent, alpha=rate))

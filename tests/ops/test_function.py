@@ -27,6 +27,16 @@ def _influence(graph: Graph, x: Tensor) -> Tensor:
     return influence(field, distance, score="distance", distance_offset=1.0, normalisation="softmax")
 
 
+class _Doubled:
+    """A part that borrows each of its own rows."""
+
+    def borrow(self, own: Tensor) -> Tensor:
+        return own
+
+    def give_back(self, borrowed: Tensor) -> Tensor:
+        return borrowed
+
+
 OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "edge_distance": lambda graph, x: ops.edge_distance(graph.adjacency, x.expand(6, 3), torch.ones(6, 3)),
     "softmax over edges": _of_scores("softmax"),
@@ -37,6 +47,7 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "dropout": lambda _, x: ops.dropout(x.expand(6, 3), 0.5, training=True),
     "softmax of rows": lambda _, x: ops.softmax(x.expand(6, 3)),
     "edge_sum": lambda graph, x: ops.edge_sum(graph.adjacency, x.expand(6, 2), torch.ones(6, 2)),
+    "of_sources": lambda _, x: ops.of_sources(x.expand(6, 3), _Doubled()),
     "propagate": lambda graph, x: ops.propagate(graph.adjacency, torch.ones(16), x.expand(6, 3), steps=2),
     "rows_at": lambda graph, x: ops.rows_at(x.expand(6, 3), graph.train),
     "influence": _influence,

@@ -130,3 +130,22 @@ def test_beside_a_frozen_weight_the_others_keep_their_rate_and_decay() -> None:
         others = {"params": weights[1:], "learning_rate": 0.2, "weight_decay": 0.1}
         Adam([group, others], learning_rate=0.05).step()
     assert all(map(torch.equal, ours[1:], theirs[1:]))
+
+
+def test_of_a_sparse_gradient_only_its_rows_and_their_moments_change() -> None:
+    ours, dense = some_weights()[:1], some_weights()[:1]
+    before, rows = ours[0].detach().clone(), torch.tensor([3, 1])
+    optimisers = [Adam([{"params": weights, "weight_decay": 0.1}], learning_rate=0.05) for weights in (ours, dense)]
+    for step in range(3):
+        set_gradients(dense, step)
+        values = dense[0].grad[rows]
+        ours[0].grad = torch.sparse_coo_tensor(rows[None], values, ours[0].shape, check_invariants=False)
+        for optimiser in optimisers:
+            optimiser.step()
+    assert torch.equal(ours[0][rows], dense[0][rows])
+    others = torch.tensor([0, 2, 4])
+    assert torch.equal(ours[0][others], before[others])
+    _, mean, square = optimisers[0].moments[0]
+    assert not mean[others].any()
+    assert not square[others].any()
+    assert mean[rows].all()

@@ -24,7 +24,7 @@ from confgcn.training.recipe import Recipe, validated
         ({"learning_rate": "fast"}, "learning_rate = 'fast'"),
         ({"select": "best"}, "'best_validation_accuracy'"),
         ({"epoch": 3}, "did you mean 'epochs'"),
-        ({"zzz": 3}, "choose from clip_norm, epochs"),
+        ({"zzz": 3}, "choose from batch_size, clip_norm, epochs"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, Any], message: str) -> None:

@@ -97,3 +97,15 @@ def test_a_decay_may_depend_on_the_norm() -> None:
     weight.grad = torch.zeros(2)
     SGD([{"params": [weight], "weight_decay": lambda squared_norm: squared_norm / 100}], learning_rate=0.1).step()
     torch.testing.assert_close(weight.detach(), torch.tensor([3.0, 4.0]) * (1 - 0.1 * 0.25))
+
+
+def test_of_a_sparse_gradient_only_its_rows_change() -> None:
+    ours, dense = some_weights()[:1], some_weights()[:1]
+    before, rows = ours[0].detach().clone(), torch.tensor([3, 1])
+    set_gradients(dense, 0)
+    values = dense[0].grad[rows]
+    ours[0].grad = torch.sparse_coo_tensor(rows[None], values, ours[0].shape, check_invariants=False)
+    for weights in (ours, dense):
+        SGD([{"params": weights, "weight_decay": 0.1}], learning_rate=0.05).step()
+    assert torch.equal(ours[0][rows], dense[0][rows])
+    assert torch.equal(ours[0][[0, 2, 4]], before[[0, 2, 4]])

@@ -1,0 +1,131 @@
+"""Training on samples against the full batch: accuracy on pubmed, memory and seconds on a million nodes.
+
+    python benchmarks/minibatch.py accuracy
+    python benchmarks/minibatch.py memory
+
+Each measurement is a process of its own, one thread. Written to benchmarks/results/minibatch.json as they come. The
+graph of a million nodes is that of benchmarks/scaling.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from recorded import MINIBATCH
+from scaling import OURS, random_graph
+
+from confgcn.data.datasets import load_graph
+from confgcn.evaluation.accuracy import accuracy
+from confgcn.experiments.presets import resolve
+from confgcn.experiments.runs import make_loop
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+
+SEEDS = 5
+SIZE = 1_000_000
+STEPS = {"full": 3, "samples": 100}
+
+# Steps are ten times as many in an epoch: fewer epochs, and for `paper` shorter steps; from validation, with seed 100.
+ON_SAMPLES: dict[str, dict[str, Any]] = {
+    "paper": {"batch_size": 2048, "fanout": 10, "epochs": 40, "learning_rate": 0.003},
+    "consensus": {"batch_size": 2048, "fanout": 10, "epochs": 60},
+}
+LARGE: dict[str, dict[str, Any]] = {"full": {}, "samples": {"batch_size": 1024, "fanout": 10}}
+
+
+def main() -> None:
+    """All measurements of a kind, or the one of a child process."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kind", choices=["accuracy", "memory"])
+    parser.add_argument("--measure", nargs="+", metavar="WORD")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    if arguments.measure:
+        measure = {"accuracy": measure_accuracy, "memory": measure_memory}[arguments.kind]
+        print(json.dumps(measure(*arguments.measure)))
+        return
+    jobs: list[tuple[str, ...]] = [("all rows", how) for how in LARGE]
+    if arguments.kind == "accuracy":
+        jobs = [(preset, how, str(seed)) for seed in range(SEEDS) for preset in ON_SAMPLES for how in LARGE]
+    for words in jobs:
+        keep(arguments.kind, words)
+
+
+def keep(kind: str, words: tuple[str, ...]) -> None:
+    """One measurement, added to the file."""
+    child = subprocess.run([sys.executable, __file__, kind, "--measure", *words], stdout=subprocess.PIPE, check=True)
+    found = {"date": datetime.date.today().isoformat(), **json.loads(child.stdout)}
+    print(kind, *words, found, flush=True)
+    results = json.loads(MINIBATCH.read_text()) if MINIBATCH.is_file() else {}
+    results.setdefault(kind, {}).setdefault(words[0], {}).setdefault(words[1], []).append(found)
+    MINIBATCH.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def measure_accuracy(preset: str, how: str, seed: str) -> dict[str, Any]:
+    """Test accuracy of the epoch that the recipe selects."""
+    graph, started = load_graph("pubmed"), time.process_time()
+    options = ON_SAMPLES[preset] if how == "samples" else {}
+    with seeded(int(seed)):
+        loop = make_loop(graph, resolve("confgcn", preset, "pubmed", options))
+        loop.fit()
+        test = accuracy(loop.predict(graph.test).logits_of(graph.test), graph.labels[graph.test])
+    assert loop.best is not None
+    return {
+        "seed": int(seed),
+        "settings": options,
+        "test": test,
+        "validation": loop.best["validation_accuracy"],
+        "validation_loss": loop.best["validation_loss"],
+        "best_epoch": loop.best["epoch"],
+        "cpu": time.process_time() - started,
+    }
+
+
+def measure_memory(name: str, how: str) -> dict[str, Any]:
+    """CPU seconds of a step (median), the peak while stepping, and that of the process, graph and all."""
+    graph = random_graph(SIZE)
+    settings = resolve("confgcn", "released", graph.name, {**OURS[name], **LARGE[how], "select": "last"})
+    loop = make_loop(graph, settings)
+    built = peak_memory()
+    Path("/proc/self/clear_refs").write_text("5")
+    seconds, nodes = steps(loop, STEPS[how])
+    return {
+        "settings": LARGE[how],
+        "nodes_in_step": nodes,
+        "cpu": seconds,
+        "steps_in_epoch": loop.batches.count,
+        "peak_of_steps_gb": peak_memory(),
+        "peak_of_process_gb": max(built, peak_memory()),
+    }
+
+
+def steps(loop: TrainingLoop, count: int) -> tuple[float, int]:
+    """The median CPU seconds of so many steps, drawing included, and the median nodes of a sample."""
+    seconds, nodes, batches = [], [], iter(loop.batches)
+    for _ in range(count):
+        before = time.process_time()
+        batch = next(batches) if loop.batches.count > 1 else loop.visible
+        loop.train_step(batch)
+        seconds.append(time.process_time() - before)
+        nodes.append(batch.num_nodes)
+    return statistics.median(seconds), round(statistics.median(nodes))
+
+
+def peak_memory() -> float:
+    """The largest resident set so far."""
+    status = Path("/proc/self/status").read_text()
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return peak * 1024 / 1e9
+
+
+if __name__ == "__main__":
+    main()

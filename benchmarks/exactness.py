@@ -23,6 +23,7 @@ from recorded import EXACTNESS
 from torch import Tensor
 
 from confgcn.data.datasets import load_graph
+from confgcn.distributed.gather import whole_rows
 from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard
@@ -109,7 +110,7 @@ def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor
     gradients = {name: weight.grad for name, weight in loop.parameters.items()}
     for name in loop.method.per_node:
         rows = present(gradients[name])
-        gradients[name] = group.gather_rows(rows, shard.nodes, shard.num_all)
+        gradients[name] = whole_rows(rows, shard, group)
     return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 
 

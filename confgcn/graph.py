@@ -43,11 +43,13 @@ class EdgeCounts:
 class Shard:
     """What a part of a graph knows of the whole, where the other parts are in other processes.
 
-    Shapes: ``nodes`` (N,), sorted: the places of the part's own nodes in the whole, of ``num_all`` nodes.
+    Shapes: ``nodes`` (N,), sorted: the places of the part's own nodes in the whole, of ``num_all`` nodes; ``borrowed``:
+    those of the nodes that it borrows, in the order of its columns.
     """
 
     halo: Halo
     nodes: Tensor
+    borrowed: Tensor
     num_all: int
 
 
@@ -169,6 +171,10 @@ class Graph:
     def halo(self) -> Halo | None:
         """What is borrowed of other parts; None where the graph is whole."""
         return None if self.shard is None else self.shard.halo
+
+    def over_all_parts(self, numbers: Tensor) -> Tensor:
+        """The sum of what every part gives; of a graph that is whole, what it gives."""
+        return numbers if self.shard is None else self.shard.halo.add(numbers)
 
     @cached_property
     def counted(self) -> Tensor | None:

@@ -22,11 +22,15 @@ TILT = 0.05  # tau
 
 
 def class_prior(graph: Graph, known: Tensor) -> Tensor:
-    """The prior, (C,), for the probabilities (n, C) of the nodes of which something is known."""
-    share = known.mean(0) if len(known) else known.new_zeros(graph.num_classes)
-    counts = torch.bincount(graph.train_labels, minlength=graph.num_classes).to(known.dtype)
-    prior = (counts + 1) * (1 + TILT * share)
-    return prior / prior.sum()
+    """The prior, (C,), for the probabilities (n, C) of the nodes of which something is known.
+
+    Of a part of a graph it is that of the whole: all parts ask for it at the same time.
+    """
+    labels = torch.bincount(graph.train_labels, minlength=graph.num_classes)
+    found = torch.cat([known.double().sum(0), labels.double(), torch.tensor([len(known)], dtype=torch.double)])
+    sums, counts, number = graph.over_all_parts(found).split([graph.num_classes, graph.num_classes, 1])
+    prior: Tensor = (counts + 1) * (1 + TILT * sums / number.clamp(min=1))
+    return (prior / prior.sum()).to(known.dtype)
 
 
 def log_probabilities(graph: Graph, scores: Tensor, reached: Tensor) -> Tensor:
@@ -51,7 +55,7 @@ def prior_where_silent(graph: Graph, logits: Tensor, nodes: Tensor | None) -> Te
     """
     blank = graph.is_blank if nodes is None else graph.is_blank[nodes]
     is_silent = blank | (logits == logits[:, :1]).all(1)
-    if not is_silent.any():
+    if graph.shard is None and not is_silent.any():
         return logits
     prior = class_prior(graph, logits[~is_silent].softmax(-1))
     return torch.where(is_silent[:, None], prior.log(), logits)

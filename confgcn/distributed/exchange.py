@@ -40,6 +40,11 @@ class HaloExchange:
         ones = received.new_ones(self.copies.num_entries)
         return kernels.active().multiply(self.copies, ones, received)
 
+    def add(self, numbers: Tensor) -> Tensor:
+        total = numbers.clone()
+        dist.all_reduce(total)
+        return total
+
     def _exchange(self, rows: Tensor, sent: list[int], received: list[int]) -> Tensor:
         self.bytes_sent += rows.nbytes
         arrived = rows.new_empty(sum(received), rows.shape[1])

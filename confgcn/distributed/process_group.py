@@ -40,21 +40,20 @@ class ProcessGroup:
         """Until all have come so far."""
         self.add([0.0])
 
-    def gather_rows(self, rows: Tensor, places: Tensor, num_all: int) -> Tensor | None:
-        """The rows of all processes in the order of the whole, for the first process; None for the others."""
-        sizes = [int(self.add([len(rows) if rank == self.rank else 0])[0]) for rank in range(self.size)]
+    def collect(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """To the first process what each of them gives, one after the other; to the others nothing."""
+        own = [float(len(tensor)) for tensor in tensors]
+        sizes = [self.add(own if rank == self.rank else [0.0] * len(own)) for rank in range(self.size)]
         if self.rank:
-            dist.send(places.contiguous(), 0)
-            dist.send(rows.contiguous(), 0)
-            return None
-        whole = rows.new_empty(num_all, *rows.shape[1:])
-        whole[places] = rows
+            for tensor in tensors:
+                dist.send(tensor.contiguous(), 0)
+            return
+        yield tensors
         for rank in range(1, self.size):
-            theirs, values = places.new_empty(sizes[rank]), rows.new_empty(sizes[rank], *rows.shape[1:])
-            dist.recv(theirs, rank)
-            dist.recv(values, rank)
-            whole[theirs] = values
-        return whole
+            theirs = tuple(t.new_empty(int(n), *t.shape[1:]) for t, n in zip(tensors, sizes[rank], strict=True))
+            for tensor in theirs:
+                dist.recv(tensor, rank)
+            yield theirs
 
 
 @contextmanager

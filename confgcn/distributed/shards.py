@@ -26,8 +26,8 @@ def load_shard(folder: ShardFolder, rank: int, size: int) -> Graph:
     adjacency = _renumbered(_joined_rows(folder, own_parts, order), nodes, borrowed, owners)
     by_owner = torch.argsort(owners, stable=True)
     halo = make_exchange(borrowed[by_owner], owners[by_owner], nodes)
-    names = (_NO_NAME,) * len(nodes)
-    return _assembled(folder, own_parts, order, adjacency, names, Shard(halo, nodes, folder.num_nodes))
+    shard = Shard(halo, nodes, borrowed[by_owner], folder.num_nodes)
+    return _assembled(folder, own_parts, order, adjacency, (_NO_NAME,) * len(nodes), shard)
 
 
 def load_whole(folder: ShardFolder) -> Graph:
@@ -110,10 +110,19 @@ def _renumbered(rows: SparseStructure, own: Tensor, borrowed: Tensor, owners: Te
 
 def _features(folder: ShardFolder, parts: list[int], order: Tensor) -> Tensor | SparseMatrix:
     if not folder.record["sparse_features"]:
-        blocks = [folder.array(DENSE[0], part) for part in parts]
-        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)[order]
+        return _dense_features([folder.array(DENSE[0], part) for part in parts], order)
     indptr, indices, values = ([folder.array(name, part) for part in parts] for name in SPARSE)
     counts = torch.cat([pointers.diff() for pointers in indptr])
     shape = (len(counts), folder.record["num_features"])
     structure = SparseStructure(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), torch.cat(indices), shape)
     return SparseMatrix(structure, torch.cat(values)).at_rows(order)
+
+
+def _dense_features(blocks: list[Tensor], order: Tensor) -> Tensor:
+    """The rows of all blocks in this order, without another copy of them."""
+    if len(blocks) == 1:
+        return blocks[0]
+    joined, places = blocks[0].new_empty(len(order), blocks[0].shape[1]), torch.argsort(order)
+    for block, rows in zip(blocks, places.split([len(block) for block in blocks]), strict=True):
+        joined[rows] = block
+    return joined

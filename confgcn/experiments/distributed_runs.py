@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from confgcn.distributed.gather import whole_prediction, whole_weights
 from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_files import ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
@@ -23,8 +25,9 @@ from confgcn.experiments.finished_run import Trained
 from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
-from confgcn.experiments.saved_run import finite_prediction
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, make_shards
+from confgcn.graph import Graph
+from confgcn.method import AbstractMethod
 from confgcn.methods import method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
@@ -157,34 +160,33 @@ def _finish(
     started: float,
     notify: Notify,
 ) -> None:
-    """Bring the rows of all parts together; the first process judges the whole and writes it down."""
-    weights = _whole_weights(loop, group)
-    if weights is None:
-        return
+    """Bring what all parts have come to together; the first process judges the whole and writes it down."""
+    part, method = loop.graph, loop.method
+    assert part.shard is not None
     loop.release()
+    prediction = loop.predict()
+    whole = load_whole(folder) if group.rank == 0 else None
+    weights = whole_weights(method, part.shard, group)
+    said = whole_prediction(prediction, part, whole.adjacency if whole else None, group)
+    if whole is None or said is None:
+        return
     history, best = loop.history, loop.best
+    del loop, part, method, prediction  # the part makes room for the whole
+    prepared = settings.data.prepare(whole, seed=request.seed)
     accuracy = None if best is None else best.get("validation_accuracy")
-    del loop  # the part makes room for the whole
-    graph = load_whole(folder)
-    prepared = settings.data.prepare(graph, seed=request.seed)
-    method = make_method(prepared, settings)
-    method.load_state_dict(weights)
-    trained = Trained(prepared, method, finite_prediction(method, prepared), history, best, accuracy)
-    finished = conclude(graph, trained, None, run_config(request), started=started, notify=notify)
+    trained = Trained(prepared, _with_weights(prepared, settings, weights), said, history, best, accuracy)
+    finished = conclude(whole, trained, None, run_config(request), started=started, notify=notify)
     outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": group.size}))
     directory.clear_checkpoints()
     directory.clear_shards()
 
 
-def _whole_weights(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor] | None:
-    """The weights with the rows of all nodes, for the first process."""
-    weights, shard = dict(loop.method.state_dict()), loop.graph.shard
-    assert shard is not None
-    for name in loop.method.per_node:
-        rows = group.gather_rows(weights[name], shard.nodes, shard.num_all)
-        if rows is not None:
-            weights[name] = rows
-    return weights if group.rank == 0 else None
+def _with_weights(graph: Graph, settings: RunSettings, weights: dict[str, Tensor]) -> AbstractMethod:
+    """The method of the whole graph, which takes the weights instead of copying them."""
+    with torch.device("meta"):
+        method = make_method(graph, settings)
+    method.load_state_dict(weights, assign=True)
+    return method
 
 
 def _say_nothing(text: str) -> None:

@@ -22,6 +22,9 @@ class Halo(Protocol):
     def give_back(self, borrowed: Tensor) -> Tensor:
         """For each own row the sum over the copies of it that other parts hold, (own, width)."""
 
+    def add(self, numbers: Tensor) -> Tensor:
+        """The sum over all parts of what each of them gives, at the same time."""
+
 
 def of_sources(own: Tensor, halo: Halo | None) -> Tensor:
     """The rows of all sources of a part's edges, (own + borrowed, width); without a halo the own ones are all."""

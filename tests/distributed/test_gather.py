@@ -60,9 +60,9 @@ def test_rows_come_to_their_places() -> None:
 
 
 def test_edges_come_to_their_places() -> None:
-    graph = block_model(60, seed=1)
-    own, shard = part_of(graph, torch.arange(0, 60, 2))
-    other, its_shard = part_of(graph, torch.arange(1, 60, 2))
+    graph = block_model(100, seed=1)
+    own, shard = part_of(graph, torch.arange(0, 100, 2))
+    other, its_shard = part_of(graph, torch.arange(1, 100, 2))
     its_values = edge_values(other, its_shard)[order_in_whole(other, its_shard)]
     found = whole_entries(edge_values(own, shard), own, shard, graph.adjacency, Given((its_shard.nodes, its_values)))
     assert found is not None
@@ -70,7 +70,7 @@ def test_edges_come_to_their_places() -> None:
 
 
 def test_a_process_that_is_not_the_first_is_given_nothing() -> None:
-    graph = block_model(60, seed=0)
+    graph = block_model(100, seed=0)
     own, shard = part_of(graph, torch.arange(5))
     part = cast("Graph", type("Part", (), {"shard": shard, "adjacency": own})())
     prediction = Prediction(torch.zeros(5, 2), influence=edge_values(own, shard))

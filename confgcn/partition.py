@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +13,12 @@ from scipy.cluster.vq import kmeans2
 from scipy.sparse.linalg import ArpackError, eigsh
 from torch import Tensor
 
+from confgcn.coarsening import IntArray, coarsen
 from confgcn.exceptions import DivergedError, ResourceError
 from confgcn.graph import Graph
+
+MOST_ENTRIES = 2**22  # of an adjacency that is given to METIS as it is
+CLUSTERS_PER_PART, ROUNDS = 500, 5  # of a larger one: at least so many, which leaves METIS room to balance the parts
 
 Partition = Literal["flood_fill", "metis", "spectral"]
 
@@ -56,14 +60,27 @@ def flood_fill(graph: Graph, num_parts: int) -> Tensor:
 
 
 def metis(graph: Graph, num_parts: int) -> Tensor:
-    """Parts of nearly equal size with few edges between them (Karypis and Kumar 1998)."""
+    """Parts of nearly equal size with few edges between them (Karypis and Kumar 1998).
+
+    METIS holds a graph many times over: of a large one it is given the clusters.
+    """
+    if graph.adjacency.num_entries <= MOST_ENTRIES:
+        neighbours = graph.neighbours
+        return _by_metis(num_parts, neighbours.indptr.numpy(), neighbours.indices.numpy())
+    largest = max(1, graph.num_nodes // (num_parts * CLUSTERS_PER_PART))
+    coarse = coarsen(graph.adjacency, largest=largest, rounds=ROUNDS)
+    parts = _by_metis(num_parts, coarse.indptr, coarse.indices, sizes=coarse.sizes, weights=coarse.weights)
+    return parts[torch.from_numpy(coarse.cluster)]
+
+
+def _by_metis(num_parts: int, indptr: IntArray, indices: IntArray, *, sizes: Any = None, weights: Any = None) -> Tensor:
+    """With the size of every node and the weight of every edge, (N,) and (E,), where they are not all the same."""
     try:
         import pymetis
     except ImportError:
         raise ResourceError("this partition needs METIS: pip install 'confgcn[partition]'") from None
-    neighbours = graph.neighbours
-    edges = pymetis.CSRAdjacency(neighbours.indptr.numpy(), neighbours.indices.numpy())
-    _, part = pymetis.part_graph(num_parts, adjacency=edges, options=pymetis.Options(seed=_draw_seed()))
+    edges, options = pymetis.CSRAdjacency(indptr, indices), pymetis.Options(seed=_draw_seed())
+    _, part = pymetis.part_graph(num_parts, adjacency=edges, vweights=sizes, eweights=weights, options=options)
     return torch.tensor(part)
 
 

@@ -151,6 +151,18 @@ def test_parts_of_metis_are_of_nearly_equal_size(small_graph: Graph) -> None:
     assert max(sizes(metis(small_graph, 4))) <= 33
 
 
+def test_a_large_graph_is_cut_by_its_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pymetis")
+    cliques = [(8 * clique + i, 8 * clique + j) for clique in range(40) for i, j in combinations(range(8), 2)]
+    chain = [(8 * clique + 7, 8 * clique + 8) for clique in range(39)]
+    graph = graph_of(320, cliques + chain, [0])
+    for name, value in (("MOST_ENTRIES", 0), ("CLUSTERS_PER_PART", 20)):
+        monkeypatch.setattr(f"confgcn.partition.{name}", value)
+    part = seeded_partition(graph, "metis", 2, 0)
+    assert max(sizes(part)) <= 170
+    assert int((part[graph.neighbours.rows] != part[graph.neighbours.indices]).sum()) <= 8
+
+
 def test_without_metis_it_is_said_how_to_get_it(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(ResourceError, match="pip install"):

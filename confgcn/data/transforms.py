@@ -58,7 +58,7 @@ def suited_scaling(features: Features) -> Literal["rows", "columns"]:
     above one.
     """
     values = features.values if isinstance(features, SparseMatrix) else features
-    if (values < 0).any():
+    if any((some < 0).any() for some in values.split(ROWS_AT_ONCE)):
         return "columns"
     used, large = _count_in_columns(features, above=0.0), _count_in_columns(features, above=1.0)
     return "columns" if bool(((2 * used > features.shape[0]) & (large > 0)).any()) else "rows"
@@ -67,7 +67,7 @@ def suited_scaling(features: Features) -> Literal["rows", "columns"]:
 def _count_in_columns(features: Features, *, above: float) -> Tensor:
     if isinstance(features, SparseMatrix):
         return torch.bincount(features.structure.indices[features.values > above], minlength=features.shape[1])
-    return (features > above).sum(0)
+    return torch.stack([(rows > above).sum(0) for rows in features.split(ROWS_AT_ONCE)]).sum(0)
 
 
 def column_means(features: Features) -> Tensor:

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 
 
 def entry_blocks(files: tuple[Path, Path], indptr: Array, indices: Array, width: int) -> Iterator[tuple[Array, Array]]:
-    """The row and the column of every entry, a block at a time: columns from 0 to ``width``, in order, each once.
+    """The row and the column of every entry, a block at a time: columns below ``width``, in order, each once.
 
     ``files`` are those of the row pointers and of the column indices, for whoever is told what is wrong with them.
     """
@@ -32,7 +32,7 @@ def entry_blocks(files: tuple[Path, Path], indptr: Array, indices: Array, width:
 
 
 def check_ascending(file: Path, numbers: Array, limit: int) -> None:
-    """Are these numbers from 0 to ``limit``, sorted, each once?"""
+    """Are these numbers from 0 on, below ``limit``, sorted, each once?"""
     if len(numbers) and (numbers[0] < 0 or numbers[-1] >= limit or not _holds(np.less, numbers)):
         raise CorruptFileError(f"{file}: corrupt, expected numbers from 0 to {limit - 1}, sorted, each once")
 

@@ -16,6 +16,7 @@ from confgcn.distributed.shard_files import COLUMNS, ShardFolder
 from confgcn.distributed.sharding import Cut, parts_of_nodes, write_shards
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import DataError, UsageError
+from confgcn.experiments.run_records import recorded_path
 from confgcn.graph import Graph
 
 CHECKSUM = "shards_sha256"
@@ -60,7 +61,7 @@ def recorded_shards(config: Mapping[str, Any]) -> Graph | None:
     source = config.get("source", {})
     if CHECKSUM not in source:
         return None
-    folder = ShardFolder(Path(source["path"]))
+    folder = ShardFolder(recorded_path(config))
     if folder.sha256 != source[CHECKSUM]:
         raise DataError(f"{folder.path}: holds other shards than those that the run was trained on")
     return load_whole(folder)

@@ -299,6 +299,8 @@ def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any], own: dic
     for name, tensor in expected.items():
         if name not in tensors or (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
             raise CorruptFileError(f"the saved state has no {name} that fits: it is that of another version or method")
+    if "optimiser/steps" in expected and int(tensors["optimiser/steps"]) < 0:
+        raise CorruptFileError("the saved state says that fewer than no steps were taken")
 
 
 def _restore_random_state(state: Tensor) -> None:

@@ -131,6 +131,14 @@ def test_a_part_without_nodes(shards: Path, forge: Forge) -> None:
         check(shards, 2)
 
 
+@pytest.mark.parametrize("borrowed", [whole(), whole(2)])
+def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, borrowed: Any) -> None:
+    forge(shards, "part-0001/borrowed.npy", borrowed)
+    forge(shards, "part-0001/borrowed_parts.npy", 0 * borrowed)
+    with pytest.raises(CorruptFileError, match=r"borrowed\.npy: corrupt, it lacks a node"):
+        check(shards, 1)
+
+
 @pytest.mark.parametrize("number", [5, 7, 99_999_999])
 def test_as_many_nodes_as_the_parts_hold_before_room_is_made_for_them(shards: Path, number: int) -> None:
     write_sealed(shards / MANIFEST, {**read_sealed(shards / MANIFEST), "num_nodes": number})

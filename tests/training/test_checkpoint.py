@@ -228,3 +228,11 @@ def test_a_state_that_holds_more_than_the_method_is_refused(six_nodes: Graph) ->
     for name in ("method/other", "best/other", "optimiser/9/mean"):
         with pytest.raises(CorruptFileError, match=f"holds {name}"):
             loop.load_state({**tensors, name: torch.zeros(1)}, record)
+
+
+def test_a_state_of_fewer_than_no_steps_is_refused(six_nodes: Graph) -> None:
+    finished = loop_of(six_nodes)
+    finished.fit()
+    tensors, record = finished.state()
+    with pytest.raises(CorruptFileError, match="fewer than no steps"):
+        loop_of(six_nodes).load_state({**tensors, "optimiser/steps": torch.tensor(-1)}, record)

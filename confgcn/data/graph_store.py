@@ -6,7 +6,6 @@ read when it is looked at. ``store_check`` reads all. The files must stay as the
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from confgcn.checks import checked_names
 from confgcn.data.input_files import naming, unchanged
@@ -24,6 +23,7 @@ from confgcn.data.text_arrays import Numbers, TextArrays
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.files import digest, read_sealed
 from confgcn.graph import EdgeCounts, Graph
+from confgcn.records import checked_record
 from confgcn.sparse import SparseStructure
 
 RECORD = "mapped.json"
@@ -95,13 +95,7 @@ def open_store(path: Path) -> Graph:
 def read_record(path: Path) -> StoreRecord:
     """What is written of the arrays."""
     file = path / RECORD
-    content = read_sealed(file)
-    try:
-        record = StoreRecord.model_validate_json(json.dumps(content))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise CorruptFileError(f"{file}: describes no graph ({brief(where)}: {brief(first['msg'].lower())})") from None
+    record = checked_record(StoreRecord, read_sealed(file), f"{file}: describes no graph")
     with naming(file):
         checked_names(record.class_names, "class", len(record.class_names))
     _check_shapes(file, record)

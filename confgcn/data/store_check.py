@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from confgcn.blocks import blocks_of_entries, blocks_of_rows
+from confgcn.blocks import blocks_of_rows
 from confgcn.checks import checked_feature_block
 from confgcn.data.graph_store import Arrays, map_arrays, read_record
 from confgcn.data.input_files import naming, unchanged
+from confgcn.data.mapped_entries import entry_blocks
 from confgcn.data.raw import PARTS
 from confgcn.data.store_output import file_sha256
 from confgcn.data.text_arrays import TextArrays
@@ -35,20 +36,11 @@ def check_store(path: Path) -> None:
 
 def _check_entries(path: Path, arrays: Arrays) -> None:
     """Sources within the graph, in order, each once, and every node among its own: what reads them does not look."""
-    indptr, indices, num_nodes = arrays["indptr"], arrays["indices"], len(arrays["labels"])
-    for rows in blocks_of_rows(num_nodes):
-        if (indptr[rows.start + 1 : rows.stop + 1] <= indptr[rows.start : rows.stop]).any():
-            raise CorruptFileError(f"{path / 'indptr.npy'}: corrupt, a row has no entry")
-    loops = 0
-    for rows in blocks_of_entries(indptr):
-        source = indices[indptr[rows.start] : indptr[rows.stop]]
-        target = np.repeat(np.arange(rows.start, rows.stop), np.diff(indptr[rows.start : rows.stop + 1]))
-        in_order = np.diff(target * num_nodes + source) > 0
-        if (source < 0).any() or (source >= num_nodes).any() or not in_order.all():
-            raise CorruptFileError(f"{path / 'indices.npy'}: corrupt, these are not the sources of edges")
-        loops += int((source == target).sum())
+    files, num_nodes = (path / "indptr.npy", path / "indices.npy"), len(arrays["labels"])
+    blocks = entry_blocks(files, arrays["indptr"], arrays["indices"], num_nodes)
+    loops = sum(int((source == target).sum()) for target, source in blocks)
     if loops != num_nodes:
-        raise CorruptFileError(f"{path / 'indices.npy'}: corrupt, {num_nodes - loops} nodes have no self loop")
+        raise CorruptFileError(f"{files[1]}: corrupt, {num_nodes - loops} nodes have no self loop")
 
 
 def _check_values(path: Path, arrays: Arrays, num_classes: int) -> None:

@@ -15,23 +15,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from confgcn.data.npy import map_npy
+from confgcn.distributed.shard_record import ShardRecord, read_shard_record
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, brief
-from confgcn.files import file_digest, read_sealed
+from confgcn.files import file_digest
 
-MANIFEST = "partition.json"
-KEY, LAYOUT = "confgcn_shards", 1
+MANIFEST, COLUMNS, NAMES = "partition.json", "columns", "names.json"
 SPLIT = ("", "train", "validation", "test")
 DENSE = ("features",)
 SPARSE = ("feature_indptr", "feature_indices", "feature_values")
+IN_EVERY_PART = ("nodes", "indptr", "indices", "borrowed", "borrowed_parts", "labels", "split")
+KINDS: dict[str, npt.DTypeLike] = {  # all others hold whole numbers of 64 bits, and features what the record says
+    "split": np.int8,
+    COLUMNS: np.float64,
+}
+TABLES = (COLUMNS, *DENSE)  # of two dimensions
+
+Array = npt.NDArray[Any]
 
 
 def is_shard_folder(path: Path) -> bool:
@@ -44,21 +55,32 @@ def part_name(part: int) -> str:
     return f"part-{part:04d}"
 
 
+def arrays_of_part(record: ShardRecord) -> tuple[str, ...]:
+    """The names of the arrays that every part has."""
+    return (*IN_EVERY_PART, *(SPARSE if record.sparse_features else DENSE))
+
+
 @dataclass(frozen=True)
 class ShardFolder:
-    """A folder of shards; arrays are mapped into memory, and read when they are used."""
+    """A folder of shards; arrays are mapped into memory, and read when they are used.
+
+    What is in them is relied on after ``confgcn.distributed.shard_check`` alone.
+    """
 
     path: Path
 
     @cached_property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> ShardRecord:
         """What partition.json says."""
         file = self.path / MANIFEST
         if not file.is_file():
             raise ResourceError(f"{file.absolute()}: not there; confgcn partition makes such a folder")
-        record = read_sealed(file)
-        if record.get(KEY) != LAYOUT:
-            raise CorruptFileError(f"{file}: layout {brief(repr(record.get(KEY)))}, this version reads {LAYOUT}")
+        record = read_shard_record(file)
+        arrays = arrays_of_part(record)
+        expected = {f"{part_name(part)}/{name}.npy" for part in range(record.parts) for name in arrays}
+        other = (record.files.keys() - {NAMES}) ^ {*expected, f"{COLUMNS}.npy"}
+        if other:  # a name that leads elsewhere among them
+            raise CorruptFileError(f"{file}: corrupt, it lists too few files or too many: {brief(repr(min(other)))}")
         return record
 
     @property
@@ -69,36 +91,45 @@ class ShardFolder:
 
     @property
     def num_parts(self) -> int:
-        return int(self.record["parts"])
+        return self.record.parts
 
     @property
     def num_nodes(self) -> int:
-        return int(self.record["num_nodes"])
+        return self.record.num_nodes
 
-    def check(self, part: int | None) -> None:
-        """Are the files of a part, or those of all, the ones that were written?"""
-        prefix = "" if part is None else f"{part_name(part)}/"
-        for name, expected in self.record["files"].items():
-            if name.startswith(prefix) and ("/" in name) == bool(prefix):
-                self._check_file(self.path / name, expected)
+    def files_of(self, parts: Iterable[int]) -> dict[Path, str]:
+        """The files of these parts and those of all, which are there, with the checksums that they should have."""
+        folders = {".", *map(part_name, parts)}
+        files = {self.path / name: sha256 for name, sha256 in self.record.files.items() if _folder(name) in folders}
+        missing = next((file for file in files if not file.is_file()), None)
+        if missing is not None:
+            raise CorruptFileError(f"{missing}: missing, though {MANIFEST} names it")
+        return files
 
-    def _check_file(self, file: Path, expected: str) -> None:
+    def file_of(self, name: str, part: int | None = None) -> Path:
+        """Where an array of a part, or of the whole, is."""
+        return (self.path if part is None else self.path / part_name(part)) / f"{name}.npy"
+
+    def mapped(self, name: str, part: int | None = None) -> Array:
+        """The array in place, if it is of the right kind; what is written to it stays in memory."""
+        file = self.file_of(name, part)
         if not file.is_file():
             raise CorruptFileError(f"{file}: missing, though {MANIFEST} names it")
-        if file_digest(file) != expected:
-            raise CorruptFileError(f"{file}: corrupt, its checksum does not match; make the shards again")
+        array = map_npy(file, "c")
+        kind, dimensions = self._kind(name), 1 + (name in TABLES)
+        if array.dtype != kind or array.ndim != dimensions or not array.flags.c_contiguous:
+            wanted, came = f"{kind} in {dimensions} dimensions by rows", f"{array.dtype} {array.shape}"
+            raise CorruptFileError(f"{file}: corrupt, expected {wanted}, it holds {came}")
+        return array
 
     def array(self, name: str, part: int | None = None) -> Tensor:
-        """An array of a part, or of the whole, mapped so that writing to it changes no file."""
-        file = (self.path if part is None else self.path / part_name(part)) / f"{name}.npy"
-        try:
-            return torch.from_numpy(np.load(file, mmap_mode="c", allow_pickle=False))
-        except FileNotFoundError:
-            raise CorruptFileError(f"{file}: missing") from None
-        except (ValueError, TypeError, EOFError) as error:
-            if "empty file" in str(error):  # an array without entries cannot be mapped
-                return torch.from_numpy(np.load(file, allow_pickle=False))
-            raise CorruptFileError(f"{file}: corrupt ({brief(error)})") from None
+        """The same as a tensor."""
+        return torch.from_numpy(self.mapped(name, part))
+
+    def _kind(self, name: str) -> np.dtype[Any]:
+        if name in (*DENSE, SPARSE[-1]):
+            return np.dtype(self.record.feature_dtype.removeprefix("torch."))
+        return np.dtype(KINDS.get(name, np.int64))
 
     def parts_of(self, rank: int, size: int) -> list[int]:
         """The parts that one of several workers takes."""
@@ -112,3 +143,7 @@ class ShardFolder:
 def worker_of(part: Any, num_parts: int, size: int) -> Any:
     """The worker that takes a part: a number, or a tensor of them."""
     return part * size // num_parts
+
+
+def _folder(name: str) -> str:
+    return str(Path(name).parent)

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.distributed.shard_files import DENSE, KEY, LAYOUT, MANIFEST, SPARSE, SPLIT, part_name
+from confgcn.distributed.shard_files import COLUMNS, DENSE, MANIFEST, NAMES, SPARSE, SPLIT, part_name
+from confgcn.distributed.shard_record import KEY, LAYOUT
 from confgcn.exceptions import ResourceError, UsageError
 from confgcn.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.graph import Graph
@@ -52,7 +53,7 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        np.save(temporary / "columns.npy", columns.numpy())
+        np.save(temporary / f"{COLUMNS}.npy", columns.numpy())
         _write_names(temporary, graph)
         cut = sum(_write_part(temporary, graph, parts, part) for part in range(int(parts.max()) + 1))
         files = {str(file.relative_to(temporary)): file_digest(file) for file in sorted(temporary.rglob("*.*"))}
@@ -88,7 +89,7 @@ def _described(graph: Graph, parts: Tensor) -> dict[str, Any]:
 
 def _write_names(folder: Path, graph: Graph) -> None:
     if any(name != str(number) for number, name in enumerate(graph.node_names)):
-        write_atomic(folder / "names.json", to_json({"names": list(graph.node_names)}))
+        write_atomic(folder / NAMES, to_json({"names": list(graph.node_names)}))
 
 
 def _write_part(folder: Path, graph: Graph, parts: Tensor, part: int) -> int:

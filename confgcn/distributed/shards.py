@@ -6,10 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from confgcn.checks import checked_names
+from confgcn.data.input_files import naming
 from confgcn.distributed.exchange import make_exchange
-from confgcn.distributed.shard_files import DENSE, SPARSE, SPLIT, ShardFolder, worker_of
+from confgcn.distributed.shard_check import check_shards
+from confgcn.distributed.shard_files import DENSE, NAMES, SPARSE, SPLIT, ShardFolder, worker_of
+from confgcn.exceptions import CorruptFileError
 from confgcn.files import read_json
-from confgcn.graph import EdgeCounts, Graph, Shard
+from confgcn.graph import Graph, Shard
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 _NO_NAME = ""
@@ -17,10 +21,8 @@ _NO_NAME = ""
 
 def load_shard(folder: ShardFolder, rank: int, size: int) -> Graph:
     """The part of a worker, joined with the others in its halo. Every worker of the job calls it at the same time."""
-    folder.check(None)
     own_parts = folder.parts_of(rank, size)
-    for part in own_parts:
-        folder.check(part)
+    check_shards(folder, own_parts)
     nodes, order = torch.cat([folder.array("nodes", part) for part in own_parts]).sort()
     borrowed, owners = _borrowed(folder, own_parts, size)
     adjacency = _renumbered(_joined_rows(folder, own_parts, order), nodes, borrowed, owners)
@@ -33,8 +35,7 @@ def load_shard(folder: ShardFolder, rank: int, size: int) -> Graph:
 def load_whole(folder: ShardFolder) -> Graph:
     """The graph that the shards were cut from."""
     parts = list(range(folder.num_parts))
-    for part in (None, *parts):
-        folder.check(part)
+    check_shards(folder, parts)
     order = torch.cat([folder.array("nodes", part) for part in parts]).argsort()
     return _assembled(folder, parts, order, _joined_rows(folder, parts, order), _names(folder))
 
@@ -52,7 +53,7 @@ def _assembled(
     split = torch.cat([folder.array("split", part) for part in parts])[order]
     train, validation, test = ((split == SPLIT.index(name)).nonzero().squeeze(1) for name in SPLIT[1:])
     return Graph(
-        name=record["name"],
+        name=record.name,
         adjacency=adjacency,
         features=_features(folder, parts, order),
         labels=torch.cat([folder.array("labels", part) for part in parts])[order],
@@ -61,17 +62,23 @@ def _assembled(
         test=test,
         node_ids=torch.arange(len(order)),
         node_names=names,
-        class_names=tuple(record["class_names"]),
-        edge_counts=EdgeCounts(**record["edge_counts"]),
-        feature_names=tuple(record["feature_names"]),
-        remarks=tuple(record["remarks"]),
+        class_names=tuple(record.class_names),
+        edge_counts=record.edge_counts,
+        feature_names=tuple(record.feature_names),
+        remarks=tuple(record.remarks),
         shard=shard,
     )
 
 
 def _names(folder: ShardFolder) -> tuple[str, ...]:
-    file = folder.path / "names.json"
-    return tuple(read_json(file)["names"]) if file.is_file() else tuple(map(str, range(folder.num_nodes)))
+    if NAMES not in folder.record.files:
+        return tuple(map(str, range(folder.num_nodes)))
+    file = folder.path / NAMES
+    names = read_json(file).get("names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CorruptFileError(f"{file}: corrupt, it holds no list of names")
+    with naming(file):
+        return checked_names(names, "node", folder.num_nodes)
 
 
 def _borrowed(folder: ShardFolder, own_parts: list[int], size: int) -> tuple[Tensor, Tensor]:
@@ -109,11 +116,11 @@ def _renumbered(rows: SparseStructure, own: Tensor, borrowed: Tensor, owners: Te
 
 
 def _features(folder: ShardFolder, parts: list[int], order: Tensor) -> Tensor | SparseMatrix:
-    if not folder.record["sparse_features"]:
+    if not folder.record.sparse_features:
         return _dense_features([folder.array(DENSE[0], part) for part in parts], order)
     indptr, indices, values = ([folder.array(name, part) for part in parts] for name in SPARSE)
     counts = torch.cat([pointers.diff() for pointers in indptr])
-    shape = (len(counts), folder.record["num_features"])
+    shape = (len(counts), folder.record.num_features)
     structure = SparseStructure(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), torch.cat(indices), shape)
     return SparseMatrix(structure, torch.cat(values)).at_rows(order)
 

@@ -96,10 +96,10 @@ def _begin(
     request: RunRequest, settings: RunSettings, directory: RunDirectory, folder: ShardFolder, size: int, notify: Notify
 ) -> None:
     if isinstance(request.source, ShardedGraph):
-        made_with = folder.record["split_seed"]
+        made_with = folder.record.split_seed
         if request.split_seed != made_with:
             raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
-        fingerprint, notices = folder.record["graph_sha256"], folder.record["remarks"]
+        fingerprint, notices = folder.record.graph_sha256, folder.record.remarks
     else:
         graph = request.source.load(request.split_seed)
         check_fittable(graph, settings)
@@ -122,7 +122,7 @@ def _begin(
 
 
 def _fits(folder: ShardFolder, fingerprint: str, size: int) -> bool:
-    return folder.record["graph_sha256"] == fingerprint and folder.num_parts >= size
+    return folder.record.graph_sha256 == fingerprint and folder.num_parts >= size
 
 
 def _train(

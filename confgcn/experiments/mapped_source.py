@@ -12,6 +12,7 @@ from confgcn.data.graph_store import RECORD, is_store, open_store, store_sha256
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.store_check import check_store
 from confgcn.exceptions import DataError, ResourceError
+from confgcn.experiments.run_records import recorded_path
 from confgcn.experiments.shares import Shares, split_by_shares
 from confgcn.graph import Graph
 
@@ -62,7 +63,7 @@ def recorded_store(config: Mapping[str, Any]) -> Graph | None:
     source = config.get("source", {})
     if CHECKSUM not in source:
         return None
-    path = Path(source["path"])
+    path = recorded_path(config)
     if not is_store(path):
         raise ResourceError(f"{path / RECORD}: missing; the run was trained on the graph in this folder, put it back")
     if store_sha256(path) != source[CHECKSUM]:

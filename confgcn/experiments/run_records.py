@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from confgcn.evaluation.confidence import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.files import read_json, read_sealed
 from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED
 from confgcn.ranges import NonNegative, Share
+from confgcn.records import checked_record
 from confgcn.training.history import checked_history
 from confgcn.training.rules import Record
 
@@ -99,12 +100,16 @@ class _Model(_Known):
 
 def read_metrics(path: Path) -> dict[str, Any]:
     """The metrics of a finished run."""
-    return _checked(_Metrics, read_json(path), f"{path}: corrupt, these are not the metrics of a run")
+    record = read_json(path)
+    checked_record(_Metrics, record, f"{path}: corrupt, these are not the metrics of a run")
+    return record
 
 
 def read_environment(path: Path) -> dict[str, Any]:
     """What a run was computed with."""
-    return _checked(_Environment, read_sealed(path), f"{path}: corrupt, this is not the environment of a run")
+    record = read_sealed(path)
+    checked_record(_Environment, record, f"{path}: corrupt, this is not the environment of a run")
+    return record
 
 
 def read_history(path: Path) -> list[Record]:
@@ -119,14 +124,12 @@ def read_history(path: Path) -> list[Record]:
 
 def check_model_record(path: Path, record: Mapping[str, Any]) -> None:
     """What stands beside the weights of a run."""
-    _checked(_Model, dict(record), f"{path}: describes no method of this version")
+    checked_record(_Model, dict(record), f"{path}: describes no method of this version")
 
 
-def _checked(model: type[BaseModel], record: dict[str, Any], complaint: str) -> dict[str, Any]:
-    try:
-        model.model_validate_json(json.dumps(record))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise CorruptFileError(f"{complaint} ({brief(where)}: {brief(first['msg'].lower())})") from None
-    return record
+def recorded_path(config: Mapping[str, Any]) -> Path:
+    """Where the graph of a run is that keeps no copy of it."""
+    path = config["source"].get("path")
+    if not isinstance(path, str):
+        raise CorruptFileError(f"config.json: corrupt, it does not say where the graph is, but {brief(repr(path))}")
+    return Path(path)

@@ -12,10 +12,11 @@ import torch
 
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.transforms import Columns
-from confgcn.distributed.shard_files import ShardFolder
+from confgcn.distributed.shard_files import COLUMNS, ShardFolder
 from confgcn.distributed.sharding import Cut, parts_of_nodes, write_shards
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import DataError, UsageError
+from confgcn.experiments.run_records import recorded_path
 from confgcn.graph import Graph
 
 CHECKSUM = "shards_sha256"
@@ -35,14 +36,14 @@ class ShardedGraph:
 
     @property
     def name(self) -> str:
-        return str(self.folder.record["name"])
+        return self.folder.record.name
 
     @property
     def is_named(self) -> bool:
-        return bool(self.folder.record["is_named"])
+        return self.folder.record.is_named
 
     def load(self, split_seed: int) -> Graph:
-        made_with = self.folder.record["split_seed"]
+        made_with = self.folder.record.split_seed
         if split_seed != made_with:
             raise UsageError(f"{self.path}: was made with split seed {made_with}, not {split_seed}")
         return load_whole(self.folder)
@@ -60,7 +61,7 @@ def recorded_shards(config: Mapping[str, Any]) -> Graph | None:
     source = config.get("source", {})
     if CHECKSUM not in source:
         return None
-    folder = ShardFolder(Path(source["path"]))
+    folder = ShardFolder(recorded_path(config))
     if folder.sha256 != source[CHECKSUM]:
         raise DataError(f"{folder.path}: holds other shards than those that the run was trained on")
     return load_whole(folder)
@@ -78,5 +79,5 @@ def make_shards(
 
 def columns_of(folder: ShardFolder) -> Columns:
     """What the features of the whole graph are like."""
-    mean, deviation = folder.array("columns")
-    return Columns(folder.record["suited_scaling"], mean, deviation)
+    mean, deviation = folder.array(COLUMNS)
+    return Columns(folder.record.suited_scaling, mean, deviation)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
 from confgcn.files import read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.limits import MAX_PARTS
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.signals import StopRequest
@@ -114,11 +115,18 @@ def _write_state(stem: Path, loop: TrainingLoop) -> None:
 
 def _read_state(stem: Path, loop: TrainingLoop) -> State:
     """What belongs to the loop's nodes, whoever has written it."""
-    wanted = None if loop.graph.shard is None else loop.graph.shard.nodes
     written_by = read_sealed(stem.with_suffix(".json")).get("written_by", 1)
-    if written_by == 1:
-        return read_tensors(stem) if wanted is None else joined_state([read_tensors(stem)], wanted)
-    return joined_state((read_tensors(_part(stem, rank)) for rank in range(written_by)), wanted)
+    if type(written_by) is not int or not 1 <= written_by <= MAX_PARTS:
+        raise CorruptFileError(f"{stem}.json: corrupt, written by {brief(repr(written_by))} processes")
+    if written_by > 1:
+        return joined_state((_read_part(_part(stem, rank)) for rank in range(written_by)), loop.state())
+    return read_tensors(stem) if loop.graph.shard is None else joined_state([read_tensors(stem)], loop.state())
+
+
+def _read_part(stem: Path) -> State:
+    if not stem.with_suffix(".json").exists():  # one that is missing is passed over like one that is damaged
+        raise CorruptFileError(f"{stem}.json: missing")
+    return read_tensors(stem)
 
 
 def _part(stem: Path, rank: int) -> Path:

@@ -293,9 +293,14 @@ def _check_complete(tensors: dict[str, Tensor], record: dict[str, Any], own: dic
     expected = {name: tensor for name, tensor in own.items() if not name.startswith("best/") and name != NODES}
     if _under("best/", tensors):
         expected |= {f"best/{name}": tensor for name, tensor in _under("method/", own).items()}
+    unknown = tensors.keys() - expected.keys() - {NODES}
+    if unknown:
+        raise CorruptFileError(f"the saved state holds {brief(min(unknown))}: it is that of another version or method")
     for name, tensor in expected.items():
         if name not in tensors or (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
             raise CorruptFileError(f"the saved state has no {name} that fits: it is that of another version or method")
+    if "optimiser/steps" in expected and int(tensors["optimiser/steps"]) < 0:
+        raise CorruptFileError("the saved state says that fewer than no steps were taken")
 
 
 def _restore_random_state(state: Tensor) -> None:

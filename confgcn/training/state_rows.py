@@ -8,51 +8,86 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.exceptions import CorruptFileError
+from confgcn.exceptions import CorruptFileError, brief
 
 NODES = "nodes"  # in the state of a part: the places of its rows in the whole
 State = tuple[dict[str, Tensor], dict[str, Any]]
 
 
-def joined_state(states: Iterable[State], wanted: Tensor | None) -> State:
-    """The state of these nodes, sorted (None: of all), out of those of all parts.
+def joined_state(states: Iterable[State], own: State) -> State:
+    """The state of those nodes that are one's ``own``, out of those of all parts.
 
-    What is not of single nodes is the same in every part, but for the random numbers, which are those of the first.
+    ``own`` is the state that is about to be replaced: nothing that was read decides how large anything is. What is not
+    of single nodes is the same in every part, but for the random numbers, which are those of the first. Whether the
+    parts are sound does not depend on the nodes that are wanted: all processes must come to the same opinion.
     """
+    wanted, seen = _places(*own), torch.zeros(own[1]["num_nodes"], dtype=torch.bool)
     parts = iter(states)
     theirs, record = next(parts)
-    rows = torch.arange(_number(record)) if wanted is None else wanted
-    tensors = {name: value for name, value in theirs.items() if name not in record["per_node"]}
-    tensors |= {name: _table(theirs, name, len(rows)) for name in record["per_node"]}
-    found = _take(tensors, theirs, record["per_node"], rows)
-    for theirs, _ in parts:
-        found |= _take(tensors, theirs, record["per_node"], rows)
-    if not found.all():
+    tables = _tables(theirs, record, own)
+    tensors = {name: value for name, value in theirs.items() if name not in tables and name != NODES}
+    tensors |= {name: like.new_empty(len(wanted), *like.shape[1:]) for name, like in tables.items()}
+    _take(tensors, theirs, tables, wanted, seen)
+    for theirs, other in parts:
+        _check_same(record, other)
+        _take(tensors, theirs, tables, wanted, seen)
+    if not seen.all():
         raise CorruptFileError("the saved parts do not hold every node")
-    tensors.pop(NODES, None)
-    return tensors, {**record, "parts": [name for name in record["parts"] if name != NODES]}
+    listed = record.get("parts")
+    return tensors, {**record, "parts": [name for name in listed if name != NODES] if isinstance(listed, list) else []}
 
 
-def _take(tensors: dict[str, Tensor], theirs: dict[str, Tensor], names: list[str], wanted: Tensor) -> Tensor:
-    """Copy the wanted rows; says which were there."""
-    places = theirs.get(NODES)
-    if places is None:
-        places = torch.arange(len(theirs[names[0]]) if names else len(wanted))
+def _tables(theirs: dict[str, Tensor], record: dict[str, Any], own: State) -> dict[str, Tensor]:
+    """What of the saved has a row for every node, and what it is like: the best weights are like the present ones."""
+    tensors, expected = own
+    if record.get("num_nodes") != expected["num_nodes"]:
+        found = brief(repr(record.get("num_nodes")))
+        raise CorruptFileError(f"the saved state is not of {expected['num_nodes']} nodes, but of {found}")
+    present = [name for name in expected["per_node"] if not name.startswith("best/")]
+    like = {name: tensors[_present(name)] for name in (*present, *theirs) if _present(name) in present}
+    listed = record.get("per_node")
+    if not isinstance(listed, list) or {str(name) for name in listed} != like.keys():
+        raise CorruptFileError("the saved state does not say what it holds of single nodes")
+    return like
+
+
+def _present(name: str) -> str:
+    return f"method/{name.removeprefix('best/')}" if name.startswith("best/") else name
+
+
+def _noted(theirs: dict[str, Tensor], seen: Tensor) -> Tensor:
+    """The places of a part's rows, which no part before it had."""
+    places = theirs.get(NODES, torch.arange(len(seen)))
+    if places.dtype != torch.long or places.ndim != 1 or not len(places):
+        raise CorruptFileError(f"the saved {NODES} are none, but {places.dtype} {tuple(places.shape)}")
+    if places[0] < 0 or places[-1] >= len(seen) or (places[1:] <= places[:-1]).any():
+        raise CorruptFileError(f"the saved {NODES} are not from 0 to {len(seen) - 1}, sorted, each once")
+    if seen[places].any():
+        raise CorruptFileError("the saved parts hold a node twice")
+    seen[places] = True
+    return places
+
+
+def _take(
+    tensors: dict[str, Tensor], theirs: dict[str, Tensor], tables: dict[str, Tensor], wanted: Tensor, seen: Tensor
+) -> None:
+    """Copy the wanted rows."""
+    places = _noted(theirs, seen)
     into = torch.searchsorted(wanted, places).clamp_(max=len(wanted) - 1)
     is_wanted = wanted[into] == places
-    for name in names:
-        tensors[name][into[is_wanted]] = theirs[name][is_wanted]
-    return torch.zeros(len(wanted), dtype=torch.bool).index_fill_(0, into[is_wanted], True)
+    for name, like in tables.items():
+        rows = theirs.get(name)
+        if rows is None or (rows.dtype, rows.shape) != (like.dtype, (len(places), *like.shape[1:])):
+            raise CorruptFileError(f"the saved state lacks {name}, or it is that of another version or method")
+        tensors[name][into[is_wanted]] = rows[is_wanted]
 
 
-def _table(tensors: dict[str, Tensor], name: str, rows: int) -> Tensor:
-    if name not in tensors:
-        raise CorruptFileError(f"the saved state lacks {name}")
-    return tensors[name].new_empty(rows, *tensors[name].shape[1:])
+def _places(tensors: dict[str, Tensor], record: dict[str, Any]) -> Tensor:
+    return tensors[NODES] if NODES in tensors else torch.arange(record["num_nodes"])
 
 
-def _number(record: dict[str, Any]) -> int:
-    number = record.get("num_nodes")
-    if type(number) is not int or number < 1:
-        raise CorruptFileError("the saved state does not say how many nodes there are")
-    return number
+def _check_same(record: dict[str, Any], other: dict[str, Any]) -> None:
+    """Parts that were written by one job, after the same epoch."""
+    for name in ("num_nodes", "per_node", "best_epoch"):
+        if record.get(name) != other.get(name):
+            raise CorruptFileError(f"the saved parts do not belong together: {name} is not the same in all")

@@ -27,11 +27,15 @@ from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.cli.main import app
 from confgcn.data.graph_files import read_graph
 from confgcn.data.planetoid import PARTS
+from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
+from confgcn.experiments.sharded_graph import make_shards
+from confgcn.files import file_digest, read_sealed, read_tensors, write_sealed, write_tensors
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.checksums import SUMS, write_checksums
 from confgcn.training.loop import TrainingLoop
+from confgcn.training.state_rows import NODES
 
 if TYPE_CHECKING:
     from conftest import Outside
@@ -56,6 +60,9 @@ GRAPH_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     *((f"small/ind.small.{part}", ("inspect", "small")) for part in PARTS),
     *((f"Cora/ind.cora.{part}", ("inspect", "cora", "--data-dir", ".")) for part in ("x", "graph", "test.index")),
     ("cora_ml/cora_ml.npz", ("inspect", "cora_ml", "--data-dir", ".")),
+    *((f"shards/{name}", ("inspect", "shards")) for name in (MANIFEST, NAMES, "columns.npy")),
+    *((f"shards/part-0001/{name}.npy", ("inspect", "shards")) for name in (*IN_EVERY_PART, *DENSE)),
+    *((f"sparse/part-0001/{name}.npy", ("inspect", "sparse")) for name in SPARSE),
 ]
 SETTINGS_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     ("o.toml", ("train", "mygraph", "--config", "o.toml", "--out", "new")),
@@ -110,6 +117,8 @@ def sound(outside_before: Outside) -> Path:
     write_planetoid(folder / "small")
     for name in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"):
         outside_before.write(f"Cora/ind.cora.{name}", (folder / "small" / f"ind.small.{name}").read_bytes())
+    make_shards(folder / "shards", read_graph(folder / "mygraph").build(), 2, how="hash")
+    make_shards(folder / "sparse", read_graph(folder / "mygraph").build(("identity",)), 2, how="hash")
     results = Path(__file__).parents[2] / "reproduction"
     outside_before.write("results/run.lock", "")
     for name in ("results.csv", "settings.json", "table1.json", "table2.json"):
@@ -329,6 +338,51 @@ def test_a_checkpoint_that_is_a_pickle_is_refused_and_one_of_objects_is_passed_o
         else:
             assert code == 6
             assert f"{names[-1 - number % 2]}: is a pickle" in message
+
+
+def written_in_two(stem: Path) -> list[str]:
+    """The checkpoint as two processes would have written it; returns the names of its files."""
+    tensors, record = read_tensors(stem)
+    for part in range(2):
+        nodes = torch.arange(part, record["num_nodes"], 2)
+        own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
+        write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
+    stem.with_suffix(".safetensors").unlink()
+    write_sealed(stem.with_suffix(".json"), {"written_by": 2})
+    return sorted(file.name for file in stem.parent.glob(f"{stem.name}*"))
+
+
+@pytest.mark.fault("S02")
+def test_no_file_of_a_checkpoint_of_several_processes_wakes_a_canary(
+    place: Path, canaries: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = max((place / "half" / "checkpoints").glob("*.json")).with_suffix("")
+    names = written_in_two(newest)
+    assert len(names) == 5
+    resumed = ("train", "mygraph", "--epochs", 5, *LAST, "--out", "run2", "--resume")
+    for name in names:
+        for kind in ("pickle2", "torch", "npy"):
+            shutil.rmtree(place / "run2", ignore_errors=True)
+            shutil.copytree(place / "half", place / "run2")
+            put(place, f"run2/checkpoints/{name}", canaries[kind])
+            code, message = ended(place, *resumed)
+            assert (code, message == "") == ((0, True) if kind == "npy" else (6, False)), (name, kind, message)
+            assert name in (capsys.readouterr().err if kind == "npy" else message)
+
+
+@pytest.mark.fault("S02", "S03")
+def test_no_file_of_shards_wakes_a_canary_whose_checksum_fits(place: Path, canaries: dict[str, bytes]) -> None:
+    sound = read_sealed(place / "shards" / MANIFEST)
+    for name in sound["files"]:
+        before = (place / "shards" / name).read_bytes()
+        for kind, content in canaries.items():
+            put(place, f"shards/{name}", content)
+            forged = {**sound["files"], name: file_digest(place / "shards" / name)}
+            write_sealed(place / "shards" / MANIFEST, {**sound, "files": forged})
+            code, message = ended(place, "inspect", "shards")
+            assert code in ((6,) if kind == "npy" and name.endswith(".npy") else (3, 6)), (name, kind, message)
+            assert Path(name).name in message
+        put(place, f"shards/{name}", before)
 
 
 @pytest.mark.fault("S02")

@@ -13,6 +13,7 @@ import torch
 
 from confgcn.baselines.label_propagation import LabelPropagation
 from confgcn.exceptions import CorruptFileError, StoppedError
+from confgcn.files import write_sealed, write_tensors
 from confgcn.graph import Graph
 from confgcn.method import Shape
 from confgcn.model.network import ConfGCN
@@ -20,6 +21,7 @@ from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
 from confgcn.training.signals import StopRequest, stop_request
+from confgcn.training.state_rows import NODES
 
 
 def loop_of(graph: Graph, *callbacks: Checkpointer) -> TrainingLoop:
@@ -165,3 +167,72 @@ def test_a_damaged_one_that_was_passed_over_takes_no_place_of_a_whole_one(tmp_pa
     resume_from(tmp_path, loop)
     loop.callbacks[0]._save(loop)
     assert [name for name in names(tmp_path) if name.endswith(".json")] == ["epoch-0000004.json", "epoch-0000005.json"]
+
+
+def written_in_two(folder: Path, loop: TrainingLoop) -> Path:
+    """A checkpoint of the loop, as two processes would write it; returns the file that says so."""
+    tensors, record = loop.state()
+    stem = folder / f"epoch-{len(loop.history):07d}"
+    for part, nodes in enumerate((torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5]))):
+        own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
+        write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
+    write_sealed(stem.with_suffix(".json"), {"written_by": 2})
+    return stem.with_suffix(".json")
+
+
+def test_one_process_goes_on_from_what_two_have_written(tmp_path: Path, six_nodes: Graph) -> None:
+    finished, loop = loop_of(six_nodes), loop_of(six_nodes)
+    finished.fit()
+    written_in_two(tmp_path, finished)
+    assert resume_from(tmp_path, loop) == []
+    assert loop.history == finished.history
+    expected = finished.state()[0]
+    assert all(torch.equal(value, expected[name]) for name, value in loop.state()[0].items())
+
+
+@pytest.mark.parametrize("written_by", [0, -1, 3, 10**6, 10**30, "2", True, 2.0, None, [2]])
+def test_a_number_of_writers_that_cannot_be_is_passed_over(
+    tmp_path: Path, six_nodes: Graph, written_by: object
+) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    finished = loop_of(six_nodes)
+    finished.fit()
+    write_sealed(written_in_two(tmp_path, finished), {"written_by": written_by})
+    loop = loop_of(six_nodes)
+    (notice,) = resume_from(tmp_path, loop)
+    assert "epoch-0000005" in notice
+    assert len(loop.history) == 4
+
+
+@pytest.mark.parametrize("name", ["part-0.json", "part-1.json", "part-0.safetensors", "part-1.safetensors"])
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_a_part_that_is_missing_or_empty_is_passed_over(tmp_path: Path, six_nodes: Graph, name: str, how: str) -> None:
+    loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
+    finished = loop_of(six_nodes)
+    finished.fit()
+    written_in_two(tmp_path, finished)
+    file = tmp_path / f"epoch-0000005-{name}"
+    file.unlink()
+    if how == "empty":
+        file.touch()
+    loop = loop_of(six_nodes)
+    (notice,) = resume_from(tmp_path, loop)
+    assert file.name in notice
+    assert len(loop.history) == 4
+
+
+def test_a_state_that_holds_more_than_the_method_is_refused(six_nodes: Graph) -> None:
+    finished, loop = loop_of(six_nodes), loop_of(six_nodes)
+    finished.fit()
+    tensors, record = finished.state()
+    for name in ("method/other", "best/other", "optimiser/9/mean"):
+        with pytest.raises(CorruptFileError, match=f"holds {name}"):
+            loop.load_state({**tensors, name: torch.zeros(1)}, record)
+
+
+def test_a_state_of_fewer_than_no_steps_is_refused(six_nodes: Graph) -> None:
+    finished = loop_of(six_nodes)
+    finished.fit()
+    tensors, record = finished.state()
+    with pytest.raises(CorruptFileError, match="fewer than no steps"):
+        loop_of(six_nodes).load_state({**tensors, "optimiser/steps": torch.tensor(-1)}, record)

@@ -56,23 +56,23 @@ def _array_readers() -> Iterator[Reader]:
 
 
 def _look(folder: Path) -> object:
-    return _looked_at(mapped_or_read(GraphFiles(folder)))
+    return looked_at(mapped_or_read(GraphFiles(folder)))
 
 
 def _look_imputing(folder: Path) -> object:
-    return _looked_at(GraphFiles(folder, options=TableOptions(impute=True, categorical=("colour",))))
+    return looked_at(GraphFiles(folder, options=TableOptions(impute=True, categorical=("colour",))))
 
 
 def _look_with_features(folder: Path) -> object:
     features = next(file for file in folder.iterdir() if file.stem == "features")
-    return _looked_at(GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv", features=features))
+    return looked_at(GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv", features=features))
 
 
 def _look_at_file(folder: Path) -> object:
-    return _looked_at(GraphFiles(next(folder.iterdir())))
+    return looked_at(GraphFiles(next(folder.iterdir())))
 
 
-def _looked_at(source: GraphSource) -> Graph:
+def looked_at(source: GraphSource) -> Graph:
     """What ``confgcn inspect`` does; all that came through must be finite."""
     graph, statistics = load_to_look_at(source, 0)
     findings(graph, statistics)

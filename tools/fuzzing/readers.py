@@ -13,6 +13,7 @@ from fuzzing.graph_readers import graph_readers
 from fuzzing.reader import Reader
 from fuzzing.run_readers import reproduction_readers, run_readers
 from fuzzing.settings_readers import settings_readers
+from fuzzing.shard_readers import shard_readers
 
 
 def all_readers(folder: Path) -> dict[str, Reader]:
@@ -25,6 +26,7 @@ def all_readers(folder: Path) -> dict[str, Reader]:
         run, saved = seeds.finished_run(graph), seeds.saved_estimator(graph)
         found = [
             *graph_readers(graph),
+            *shard_readers(graph),
             *settings_readers(graph),
             *run_readers(graph, run, saved),
             *reproduction_readers(),

@@ -57,6 +57,10 @@ def run_readers(graph: Path, run: seeds.Files, saved: seeds.Files) -> Iterator[R
     resume, lock = _Resume(graph, run), frozenset({LOCK})
     for slot in (*RESUMED, f"{CHECKPOINT}.json", f"{CHECKPOINT}.safetensors"):
         yield Reader(f"resume/{slot}", resume, {slot: run[slot]}, run, seal=seal, may_write=lock)
+    in_parts = seeds.run_in_parts(run, CHECKPOINT)
+    for slot in sorted(name for name in in_parts if name.startswith(CHECKPOINT)):
+        name = f"resume/parts/{Path(slot).name}"
+        yield Reader(name, resume, {slot: in_parts[slot]}, in_parts, seal=seal, may_write=lock)
     edges, nodes = seeds.edge_tables(), seeds.node_tables()
     for kind, given, other in (("edges", edges, nodes["nodes.csv"]), ("nodes", nodes, edges["edges.csv"])):
         slots = {f"new/{name}": content for name, content in given.items()}
@@ -107,7 +111,7 @@ class _Resume:
             if not directory.holds_run:
                 raise UsageError(f"{folder}: holds no run")
             directory.start(self.config)
-            record_environment(directory.environment, self.graph)
+            record_environment(directory.environment, self.graph.fingerprint, self.graph.notices())
             read_metrics(directory.metrics)
             return resume_from(directory.checkpoints, self.loop)
 

@@ -35,6 +35,19 @@ def seal_mapped(file: Path) -> None:
         return  # there is no record to make fit
 
 
+def seal_shards(file: Path) -> None:
+    """Of a file in a folder of shards, or of the record of all."""
+    folder = file.parent.parent if file.parent.name.startswith("part-") else file.parent
+    record = folder / "partition.json"
+    try:
+        files = json.loads(record.read_bytes())["files"]
+        if file != record:
+            files[str(file.relative_to(folder))] = digest(file.read_bytes())
+        _reseal(record, files=files)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+
+
 def _reseal(file: Path, **changes: Any) -> None:
     try:
         content = json.loads(file.read_bytes())

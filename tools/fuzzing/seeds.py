@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.data.array_folder import ArrayFolder
@@ -32,8 +33,10 @@ from confgcn.data.raw import raw_from_graph
 from confgcn.data.store_output import write_store
 from confgcn.experiments.presets import resolve
 from confgcn.experiments.runs import make_loop
+from confgcn.experiments.sharded_graph import make_shards
 from confgcn.experiments.tuning import search
-from confgcn.files import write_tensors
+from confgcn.files import read_tensors, write_sealed, write_tensors
+from confgcn.training.state_rows import NODES
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50
@@ -119,6 +122,15 @@ def mapped_graph() -> Files:
         return {file.name: file.read_bytes() for file in store.iterdir()}
 
 
+def shards(graph: Path, *, sparse: bool) -> Files:
+    """A graph cut into three parts, each of which borrows of the others."""
+    made = read_graph(graph).build(("identity",) if sparse else ())
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "shards"
+        make_shards(folder, made, 3, how="hash")
+        return _files_under(folder)
+
+
 def planetoid_files(name: str) -> Files:
     """The eight files of a small data set: nodes 0 to 19 and the test nodes 20 to 23."""
     features = sp.csr_matrix(np.eye(NUM_NODES, 6, dtype=np.float32))
@@ -167,6 +179,22 @@ def finished_run(graph: Path) -> Files:
     return _contents(out)
 
 
+def run_in_parts(run: Files, stem: str) -> Files:
+    """The same run with the checkpoint ``stem`` as two processes write it."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for suffix in (".json", ".safetensors"):
+            (folder / f"whole{suffix}").write_bytes(run[f"{stem}{suffix}"])
+        tensors, record = read_tensors(folder / "whole")
+        number, kept = Path(stem).name, {name: value for name, value in run.items() if not name.startswith(stem)}
+        for part in range(2):
+            nodes = torch.arange(part, NUM_NODES, 2)
+            own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
+            write_tensors(folder / f"{number}-part-{part}", {**own, NODES: nodes}, record)
+        write_sealed(folder / f"{number}.json", {"written_by": 2})
+        return kept | {f"{Path(stem).parent}/{file.name}": file.read_bytes() for file in folder.glob(f"{number}*")}
+
+
 def saved_estimator(graph: Path) -> Files:
     """The files of a run by the estimator, which knows no validation nodes."""
     raw = read_graph(graph)
@@ -180,7 +208,11 @@ def _contents(run: Path) -> Files:
     metrics = run / "metrics.json"
     metrics.write_bytes(re.sub(rb'"seconds": [0-9.]+', b'"seconds": 1.5', metrics.read_bytes()))
     seal(metrics)
-    return {str(file.relative_to(run)): file.read_bytes() for file in sorted(run.rglob("*")) if file.is_file()}
+    return _files_under(run)
+
+
+def _files_under(folder: Path) -> Files:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 def study(request: RunRequest) -> bytes:

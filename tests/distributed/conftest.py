@@ -1,0 +1,63 @@
+"""Shards small enough to check by hand, and somebody who forges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn.distributed.shard_files import MANIFEST
+from confgcn.distributed.sharding import write_shards
+from confgcn.files import file_digest, read_sealed, to_json, write_sealed
+from confgcn.graph import Graph
+
+PARTS = torch.tensor([0, 0, 0, 1, 1, 2])
+ABOUT = {"is_named": False, "split_seed": 0, "cut_by": "hash", "suited_scaling": "rows"}
+
+
+def path_of_six(*, sparse: bool) -> Graph:
+    """0-1-2-3-4-5, cut between 2 and 3 and between 4 and 5."""
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    features = np.array([[1, 2], [0, 1], [3, 0], [0, 0], [1, 1], [0, 5]], dtype=np.float32)
+    labels = [0, 1, 0, 1, -1, -1]
+    split = {"train": [0, 1], "validation": [2], "test": [3]}
+    names = ["a", "b", "c", "d", "e", "f"]
+    return Graph.build(edges, sp.csr_matrix(features) if sparse else features, labels, **split, node_names=names)
+
+
+def written(folder: Path, *, sparse: bool) -> Path:
+    columns = torch.tensor([[1.0, 2.0], [0.5, 0.0]], dtype=torch.double)
+    write_shards(folder, path_of_six(sparse=sparse), PARTS, ABOUT, columns)
+    return folder
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    return written(tmp_path / "shards", sparse=False)
+
+
+@pytest.fixture
+def sparse_shards(tmp_path: Path) -> Path:
+    return written(tmp_path / "sparse", sparse=True)
+
+
+@pytest.fixture
+def forge() -> Callable[[Path, str, Any], None]:
+    """Put another array, or other JSON, in the place of a file, with checksums that fit."""
+
+    def replaced(folder: Path, name: str, content: Any) -> None:
+        file = folder / name
+        if file.suffix == ".npy":
+            np.save(file, content)
+        else:
+            file.write_bytes(to_json(content))
+        record = read_sealed(folder / MANIFEST)
+        record["files"][name] = file_digest(file)
+        write_sealed(folder / MANIFEST, record)
+
+    return replaced

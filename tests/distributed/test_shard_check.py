@@ -1,0 +1,165 @@
+"""Numbers that would lead astray are found though all checksums fit, by the name of their file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confgcn.distributed.shard_check import check_shards, owners_of_nodes
+from confgcn.distributed.shard_files import MANIFEST, ShardFolder
+from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.files import read_sealed, write_sealed
+
+Forge = Callable[[Path, str, Any], None]
+LEAST, MOST = -(2**63), 2**63 - 1
+
+
+def check(folder: Path, *parts: int) -> None:
+    check_shards(ShardFolder(folder), parts or (0, 1, 2))
+
+
+def test_sound_ones_pass(shards: Path, sparse_shards: Path) -> None:
+    check(shards)
+    check(sparse_shards)
+    assert owners_of_nodes(ShardFolder(shards)).tolist() == [0, 0, 0, 1, 1, 2]
+
+
+def whole(*numbers: int) -> Any:
+    return np.array(numbers, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("nodes", whole(4, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", whole(3, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", whole(-1, 4), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", whole(3, 6), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", whole(MOST, LEAST), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", whole(2, 4), "nodes.npy: corrupt, it holds a node of another part"),
+        ("nodes", whole(4), "shape"),
+        ("nodes", whole(), "shape"),
+        ("indptr", whole(1, 3, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", whole(0, 3, 7), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", whole(0, 7, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", whole(0, -1, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", whole(0, 6, 6), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indptr", whole(0, 3, 3, 6), "indptr.npy: corrupt, expected the shape"),
+        ("indices", whole(2, 3, 4, 3, 4, 6), "indices.npy: corrupt, expected numbers from 0 to 5"),
+        ("indices", whole(-1, 3, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5"),
+        ("indices", whole(3, 2, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indices", whole(2, 3, 3, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indices", whole(2, 4, 5, 3, 4, 5), "indices.npy: corrupt, 1 nodes have no self loop"),
+        ("indices", whole(1, 3, 4, 3, 4, 5), "borrowed.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", whole(0, 3, 4, 2, 4, 5), "borrowed.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", whole(2, 3, 4, 2, 3, 4), "borrowed.npy: corrupt, it holds a node that no edge comes from"),
+        ("borrowed", whole(5, 2), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
+        ("borrowed", whole(2, 6), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
+        ("borrowed", whole(-4, 5), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
+        ("borrowed", whole(2, 2), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
+        ("borrowed", whole(1, 5), "borrowed.npy: corrupt, it lacks a node"),
+        ("borrowed_parts", whole(2, 0), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
+        ("borrowed_parts", whole(0, 3), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
+        ("borrowed_parts", whole(0, 65538), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
+        ("borrowed_parts", whole(0), "borrowed_parts.npy: corrupt, expected the shape"),
+        ("labels", whole(2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
+        ("labels", whole(-2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
+        ("labels", whole(-1, -1), "split.npy: corrupt, this is no split of the labelled nodes"),
+        ("labels", whole(1), "labels.npy: corrupt, expected the shape"),
+        ("split", np.array([4, 0], dtype=np.int8), "split.npy: corrupt, this is no split"),
+        ("split", np.array([-1, 0], dtype=np.int8), "split.npy: corrupt, this is no split"),
+        ("split", np.array([3, 1], dtype=np.int8), "split.npy: corrupt, this is no split"),
+        ("split", np.array([3], dtype=np.int8), "split.npy: corrupt, expected the shape"),
+        ("features", np.array([[0, np.nan], [1, 1]], dtype=np.float32), "features.npy: features: row 0, column 1"),
+        ("features", np.array([[0, 1], [-np.inf, 1]], dtype=np.float32), "features.npy: features: row 1, column 0"),
+        ("features", np.zeros((2, 3), dtype=np.float32), "features.npy: corrupt, expected the shape"),
+        ("features", np.zeros((3, 2), dtype=np.float32), "features.npy: corrupt, expected the shape"),
+    ],
+    ids=lambda value: str(getattr(value, "tolist", lambda: value)())[:30],
+)
+def test_an_array_of_a_part(shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
+    forge(shards, f"part-0001/{name}.npy", array)
+    with pytest.raises(DataError, match=problem.replace(".", r"\.")):
+        check(shards)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("indptr", whole(0, 0, 3), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
+        ("indptr", whole(0, 3, 2), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
+        ("indptr", whole(0, 2), "feature_indptr.npy: corrupt, expected the shape"),
+        ("indices", whole(0, 2), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
+        ("indices", whole(-1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
+        ("indices", whole(1, 0), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
+        ("indices", whole(1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
+        ("values", np.array([1, np.nan], dtype=np.float32), "feature_values.npy: corrupt, a value is not a finite"),
+        ("values", np.array([np.inf, 1], dtype=np.float32), "feature_values.npy: corrupt, a value is not a finite"),
+        ("values", np.zeros(3, dtype=np.float32), "feature_values.npy: corrupt, expected the shape"),
+    ],
+    ids=lambda value: str(getattr(value, "tolist", lambda: value)())[:30],
+)
+def test_sparse_features(sparse_shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
+    """Of nodes 3 and 4, the first has none and the second two."""
+    forge(sparse_shards, f"part-0001/feature_{name}.npy", array)
+    with pytest.raises(CorruptFileError, match=problem.replace(".", r"\.")):
+        check(sparse_shards)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [np.zeros((2, 3)), np.zeros((3, 2)), np.full((2, 2), np.nan), np.full((2, 2), np.inf), np.full((2, 2), -1.0)],
+    ids=["wide", "long", "NaN", "infinite", "negative"],
+)
+def test_columns_that_are_no_means_and_deviations(shards: Path, forge: Forge, columns: Any) -> None:
+    forge(shards, "columns.npy", columns)
+    with pytest.raises(CorruptFileError, match=r"columns\.npy: corrupt"):
+        check(shards, 0)
+
+
+def test_a_part_without_nodes(shards: Path, forge: Forge) -> None:
+    for name in ("nodes", "labels", "borrowed", "borrowed_parts", "indices"):
+        forge(shards, f"part-0002/{name}.npy", whole())
+    forge(shards, "part-0002/split.npy", np.empty(0, dtype=np.int8))
+    forge(shards, "part-0002/features.npy", np.empty((0, 2), dtype=np.float32))
+    forge(shards, "part-0002/indptr.npy", whole(0))
+    with pytest.raises(CorruptFileError, match=r"nodes\.npy: corrupt, a part without nodes"):
+        check(shards, 2)
+
+
+@pytest.mark.parametrize("borrowed", [whole(), whole(2)])
+def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, borrowed: Any) -> None:
+    forge(shards, "part-0001/borrowed.npy", borrowed)
+    forge(shards, "part-0001/borrowed_parts.npy", 0 * borrowed)
+    with pytest.raises(CorruptFileError, match=r"borrowed\.npy: corrupt, it lacks a node"):
+        check(shards, 1)
+
+
+@pytest.mark.parametrize("number", [5, 7, 99_999_999])
+def test_as_many_nodes_as_the_parts_hold_before_room_is_made_for_them(shards: Path, number: int) -> None:
+    write_sealed(shards / MANIFEST, {**read_sealed(shards / MANIFEST), "num_nodes": number})
+    with pytest.raises(CorruptFileError, match=f"{MANIFEST}: corrupt, {number} nodes, 6 in the parts"):
+        check(shards)
+
+
+@pytest.mark.parametrize("nodes", [whole(4), whole(6), whole(-1)])
+def test_a_worker_looks_at_the_nodes_of_the_others_too(shards: Path, forge: Forge, nodes: Any) -> None:
+    """What it borrows is fetched from whoever owns it."""
+    forge(shards, "part-0002/nodes.npy", nodes)
+    with pytest.raises(CorruptFileError, match=r"part-0002/nodes\.npy"):
+        check(shards, 0)
+
+
+@pytest.mark.parametrize("name", ["columns.npy", "part-0001/nodes.npy", "part-0001/features.npy", "names.json"])
+def test_a_checksum_that_does_not_fit(shards: Path, name: str) -> None:
+    file = shards / name
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(CorruptFileError, match=f"{file.name}: corrupt, its checksum"):
+        check(shards, 1)
+    if file.name == "features.npy":
+        check(shards, 0)  # whose file it is not

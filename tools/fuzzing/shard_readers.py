@@ -1,0 +1,39 @@
+"""Readers of a graph in shards: as one graph, and as the parts that two workers train on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from confgcn.distributed import shards
+from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, SPARSE, ShardFolder
+from confgcn.experiments.graph_source import GraphFiles, mapped_or_read
+from confgcn.experiments.sharded_graph import columns_of
+from confgcn.ops import Halo
+from fuzzing import seeds
+from fuzzing.graph_readers import looked_at
+from fuzzing.reader import Reader
+from fuzzing.seals import seal_shards
+
+WORKERS = 2
+OF_ALL = ("partition.json", "columns.npy", "names.json")
+
+
+def shard_readers(graph: Path) -> Iterator[Reader]:
+    """One for each file of a folder of shards; of the second part, which has one on either side."""
+    dense, sparse = seeds.shards(graph, sparse=False), seeds.shards(graph, sparse=True)
+    of_part = [f"part-0001/{name}.npy" for name in (*IN_EVERY_PART, *DENSE)]
+    for slot in (*OF_ALL, *of_part):
+        yield Reader(f"shards/{Path(slot).name}", _read, {slot: dense[slot]}, dense, 0.5, seal=seal_shards)
+    for slot in ("partition.json", *(f"part-0001/{name}.npy" for name in SPARSE)):
+        yield Reader(f"shards/sparse/{Path(slot).name}", _read, {slot: sparse[slot]}, sparse, 0.5, seal=seal_shards)
+
+
+def _read(folder: Path) -> object:
+    """Every worker's part is gone through as the kernels do; what it would fetch of the others is left out."""
+    looked_at(mapped_or_read(GraphFiles(folder)))
+    found = ShardFolder(folder)
+    with mock.patch.object(shards, "make_exchange", return_value=mock.Mock(spec=Halo)):
+        parts = [shards.load_shard(found, rank, WORKERS) for rank in range(WORKERS)]
+    return [part.adjacency.transposed for part in parts], columns_of(found)

@@ -18,27 +18,26 @@ class HaloExchange:
     Args:
         lent: the own rows that each process borrows, (sent,): those of process 0 first.
         lent_counts, borrowed_counts: how many rows go to each process, and come from each.
-        num_own: number of own rows.
 
     ``bytes_sent`` counts what this process has sent.
     """
 
-    def __init__(
-        self, lent: Tensor, lent_counts: Sequence[int], borrowed_counts: Sequence[int], *, num_own: int
-    ) -> None:
-        self.lent, self.num_own = lent, num_own
+    def __init__(self, lent: Tensor, lent_counts: Sequence[int], borrowed_counts: Sequence[int]) -> None:
+        self.lent = lent
         self.lent_counts, self.borrowed_counts = list(lent_counts), list(borrowed_counts)
-        one_each = SparseStructure(torch.arange(len(lent) + 1), lent, (len(lent), num_own))
-        self.copies, _ = one_each.transposed  # of each own row: sums are formed in one order
+        self.lent_once, place = lent.unique(return_inverse=True)
+        one_each = SparseStructure(torch.arange(len(lent) + 1), place, (len(lent), len(self.lent_once)))
+        self.copies, _ = one_each.transposed  # of each lent row: sums are formed in one order
         self.bytes_sent = 0
 
-    def borrow(self, own: Tensor) -> Tensor:
-        return self._exchange(own.index_select(0, self.lent), self.lent_counts, self.borrowed_counts)
+    def borrow(self, *own: Tensor) -> tuple[Tensor, ...]:
+        sent = torch.cat([rows.index_select(0, self.lent) for rows in own], dim=1)
+        return _in_widths_of(own, self._exchange(sent, self.lent_counts, self.borrowed_counts))
 
-    def give_back(self, borrowed: Tensor) -> Tensor:
-        received = self._exchange(borrowed.contiguous(), self.borrowed_counts, self.lent_counts)
-        ones = received.new_ones(self.copies.num_entries)
-        return kernels.active().multiply(self.copies, ones, received)
+    def give_back(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        received = self._exchange(torch.cat(borrowed, dim=1), self.borrowed_counts, self.lent_counts)
+        sums = kernels.active().multiply(self.copies, received.new_ones(self.copies.num_entries), received)
+        return self.lent_once, _in_widths_of(borrowed, sums)
 
     def add(self, numbers: Tensor) -> Tensor:
         total = numbers.clone()
@@ -50,6 +49,11 @@ class HaloExchange:
         arrived = rows.new_empty(sum(received), rows.shape[1])
         dist.all_to_all_single(arrived, rows, received, sent)
         return arrived
+
+
+def _in_widths_of(quantities: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
+    parts: tuple[Tensor, ...] = rows.split([quantity.shape[1] for quantity in quantities], dim=1)
+    return parts
 
 
 def make_exchange(borrowed: Tensor, owners: Tensor, own: Tensor) -> HaloExchange:
@@ -65,4 +69,4 @@ def make_exchange(borrowed: Tensor, owners: Tensor, own: Tensor) -> HaloExchange
     asked_for = borrowed.new_empty(int(lent_counts.sum()))
     dist.all_to_all_single(asked_for, borrowed, lent_counts.tolist(), wanted.tolist())
     lent = torch.searchsorted(own, asked_for)
-    return HaloExchange(lent, lent_counts.tolist(), wanted.tolist(), num_own=len(own))
+    return HaloExchange(lent, lent_counts.tolist(), wanted.tolist())

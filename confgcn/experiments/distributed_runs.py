@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,29 @@ from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, make_shards
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod
+from confgcn.method import AbstractMethod, Prediction
 from confgcn.methods import method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.memory import check_memory
+from confgcn.training.memory import check_memory, return_freed_memory
+from confgcn.training.rules import Record
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What all parts have come to, in the first process."""
+
+    graph: Graph
+    weights: dict[str, Tensor]
+    prediction: Prediction
+    history: list[Record]
+    best: Record | None
 
 
 def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
@@ -57,8 +69,9 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
         held.enter_context(resumable(out))
         directory, folder = RunDirectory(out), _shards(request, settings, out, group, notify)
         if not group.add([directory.finished if is_first else 0])[0]:
-            loop = _train(directory, folder, request, settings, group, stop, notify, callbacks if is_first else ())
-            _finish(directory, folder, loop, request, settings, group, started=started, notify=notify)
+            whole = _train(directory, folder, request, settings, group, stop, notify, callbacks if is_first else ())
+            if whole is not None:
+                _finish(directory, whole, request, settings, group.size, started=started, notify=notify)
         return summarise([read_metrics(directory.metrics)], out) if is_first else None
 
 
@@ -134,8 +147,8 @@ def _train(
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
-) -> TrainingLoop:
-    """The loop of this process's part, run to its end."""
+) -> Whole | None:
+    """Train this process's part to the end, which then makes room for the whole."""
     part = load_shard(folder, group.rank, group.size)
     prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
     with seeded(request.seed):
@@ -146,37 +159,38 @@ def _train(
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
         loop.fit()
-    return loop
+    return _joined(loop, folder, group)
+
+
+def _joined(loop: TrainingLoop, folder: ShardFolder, group: ProcessGroup) -> Whole | None:
+    """Every process says what it has found of its part; the first puts it together."""
+    assert loop.graph.shard is not None
+    loop.release()
+    prediction = loop.predict()
+    graph = load_whole(folder) if group.rank == 0 else None
+    weights = whole_weights(loop.method, loop.graph.shard, group)
+    said = whole_prediction(prediction, loop.graph, graph.adjacency if graph else None, group)
+    return None if graph is None or said is None else Whole(graph, weights, said, loop.history, loop.best)
 
 
 def _finish(
     directory: RunDirectory,
-    folder: ShardFolder,
-    loop: TrainingLoop,
+    whole: Whole,
     request: RunRequest,
     settings: RunSettings,
-    group: ProcessGroup,
+    workers: int,
     *,
     started: float,
     notify: Notify,
 ) -> None:
-    """Bring what all parts have come to together; the first process judges the whole and writes it down."""
-    part, method = loop.graph, loop.method
-    assert part.shard is not None
-    loop.release()
-    prediction = loop.predict()
-    whole = load_whole(folder) if group.rank == 0 else None
-    weights = whole_weights(method, part.shard, group)
-    said = whole_prediction(prediction, part, whole.adjacency if whole else None, group)
-    if whole is None or said is None:
-        return
-    history, best = loop.history, loop.best
-    del loop, part, method, prediction  # the part makes room for the whole
-    prepared = settings.data.prepare(whole, seed=request.seed)
+    """Judge the whole and write it down."""
+    return_freed_memory()
+    prepared, best = settings.data.prepare(whole.graph, seed=request.seed), whole.best
+    method = _with_weights(prepared, settings, whole.weights)
     accuracy = None if best is None else best.get("validation_accuracy")
-    trained = Trained(prepared, _with_weights(prepared, settings, weights), said, history, best, accuracy)
-    finished = conclude(whole, trained, None, run_config(request), started=started, notify=notify)
-    outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": group.size}))
+    trained = Trained(prepared, method, whole.prediction, whole.history, best, accuracy)
+    finished = conclude(whole.graph, trained, None, run_config(request), started=started, notify=notify)
+    outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": workers}))
     directory.clear_checkpoints()
     directory.clear_shards()
 

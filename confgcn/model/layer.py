@@ -53,7 +53,7 @@ class ConfidenceConvolution(nn.Module):
         if self.bias is not None:
             message = message + self.bias
         if not steps:
-            return aggregate(structure, influence, of_sources(message, halo))
+            return aggregate(structure, influence, *of_sources(halo, message))
         return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps, halo=halo)
 
 

@@ -147,9 +147,9 @@ class ConfGCN(AbstractMethod):
         asked = graph.counted if nodes is None and not self.steps else nodes
         field = graph.receptive_field(asked, depth=len(self.layers))
         mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
-        beliefs = _beliefs_of_sources(graph, mu, precision)
-        distance = edge_distance(graph.adjacency, *beliefs)  # (E,)
-        weights = self._influence(graph, field, *beliefs, distance)  # of every edge the field reads
+        of_all, precisions = of_sources(graph.halo, mu, precision)  # borrowed ones included
+        distance = edge_distance(graph.adjacency, of_all, precisions)  # (E,)
+        weights = self._influence(graph, field, of_all, precisions, distance)  # of every edge the field reads
         first, *others = zip(field.hops, self.layers, strict=True)
         hidden = self._convolve(weights, field.features, *first, graph.halo)
         for hop, layer in others:
@@ -297,15 +297,6 @@ class ConfGCN(AbstractMethod):
         if self.reg_on == "evidence":
             return losses.evidence_loss(precision, present(prediction.evidence))
         return losses.reg_loss(covariance(precision) if self.reg_on == "covariance" else precision)
-
-
-def _beliefs_of_sources(graph: Graph, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
-    """Label scores and precisions of all sources of edges, in one exchange where some are borrowed."""
-    if graph.halo is None:
-        return mu, precision
-    both = of_sources(torch.cat([mu, precision], dim=1), graph.halo)
-    of_all, precisions = both.split(mu.shape[1], dim=1)
-    return of_all, precisions
 
 
 def _of_counted(graph: Graph, prediction: Prediction) -> Prediction:

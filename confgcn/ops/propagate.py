@@ -8,7 +8,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.ops.function import HandDerived
-from confgcn.ops.halo import Halo, joined, returned
+from confgcn.ops.halo import Halo, joined, return_copies
 from confgcn.sparse import SparseStructure
 
 
@@ -49,5 +49,5 @@ class _Propagation(HandDerived):
         total = gradient
         for _ in range(ctx.steps):
             heard = kernels.active().multiply_transposed(ctx.adjacency, weights, total)
-            total = returned(heard, len(gradient), ctx.halo).add_(gradient)
+            total = return_copies(heard, len(gradient), ctx.halo).add_(gradient)
         return total / (ctx.steps + 1), None, None, None, None

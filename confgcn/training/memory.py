@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +45,12 @@ def reuse_freed_memory() -> None:
         library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
     except (OSError, AttributeError):
         return
+
+
+def return_freed_memory() -> None:
+    """Give the system what is free by now, also between what is in use, where the allocator can (glibc)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def available_memory() -> int:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from confgcn.ops import of_sources, propagate
-from confgcn.ops.halo import joined, returned
+from confgcn.ops.halo import joined, return_copies
 from confgcn.sparse import SparseStructure
 
 
@@ -16,37 +16,49 @@ class MatrixHalo:
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
 
-    def borrow(self, own: Tensor) -> Tensor:
-        return self.matrix @ own
+    def borrow(self, *own: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self.matrix @ rows for rows in own)
 
-    def give_back(self, borrowed: Tensor) -> Tensor:
-        return self.matrix.T @ borrowed
+    def give_back(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        return torch.arange(self.matrix.shape[1]), tuple(self.matrix.T @ rows for rows in borrowed)
+
+    def add(self, numbers: Tensor) -> Tensor:
+        return numbers
 
 
 HALO = MatrixHalo(torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]], dtype=torch.double))
 
 
 def test_borrowed_rows_come_after_the_own_ones() -> None:
-    own = torch.rand(3, 2, dtype=torch.double)
-    assert torch.equal(of_sources(own, HALO), torch.cat([own, HALO.matrix @ own]))
+    own, wider = torch.rand(3, 2, dtype=torch.double), torch.rand(3, 4, dtype=torch.double)
+    for found, rows in zip(of_sources(HALO, own, wider), (own, wider), strict=True):
+        assert torch.equal(found, torch.cat([rows, HALO.matrix @ rows]))
 
 
 def test_without_a_halo_the_own_rows_are_all() -> None:
     own = torch.rand(3, 2)
-    assert of_sources(own, None) is own
+    assert of_sources(None, own)[0] is own
     assert joined(own, None) is own
-    assert returned(own, 3, None) is own
+    assert torch.equal(return_copies(own, 3, None), own)
 
 
 def test_what_is_given_back_is_the_transpose_of_what_is_borrowed() -> None:
     own, gradient = torch.rand(3, 2, dtype=torch.double), torch.rand(5, 2, dtype=torch.double)
     there = (joined(own, HALO) * gradient).sum()
-    assert torch.isclose(there, (own * returned(gradient, 3, HALO)).sum())
+    assert torch.isclose(there, (own * return_copies(gradient, 3, HALO)).sum())
 
 
 def test_its_gradient() -> None:
+    own, wider = (torch.rand(3, width, dtype=torch.double, requires_grad=True) for width in (2, 4))
+    assert torch.autograd.gradcheck(lambda *rows: of_sources(HALO, *rows), (own, wider))
+
+
+def test_gradients_that_come_are_left_as_they_are() -> None:
     own = torch.rand(3, 2, dtype=torch.double, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda rows: of_sources(rows, HALO), (own,))
+    gradient = torch.rand(5, 2, dtype=torch.double)
+    before = gradient.clone()
+    of_sources(HALO, own)[0].backward(gradient)
+    assert torch.equal(gradient, before)
 
 
 def test_a_walk_borrows_in_every_step() -> None:

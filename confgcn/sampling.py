@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from confgcn.blocks import blocks_of_entries
 from confgcn.graph import Graph, Sample, distinct
 from confgcn.sparse import SparseStructure, rows_of
 
@@ -120,5 +121,10 @@ def _compressed(rows: Tensor, columns: Tensor, size: int) -> tuple[SparseStructu
 
 def _places_of_loops(adjacency: SparseStructure) -> Tensor:
     """Where the self loop of each node stands among all entries, (N,)."""
-    rows = torch.repeat_interleave(torch.arange(adjacency.shape[0]), adjacency.indptr.diff())
-    return (rows == adjacency.indices).nonzero().squeeze(1)
+    found = []
+    for rows in blocks_of_entries(adjacency.indptr.numpy()):
+        indptr = adjacency.indptr[rows.start : rows.stop + 1]
+        targets = torch.repeat_interleave(torch.arange(rows.start, rows.stop), indptr.diff())
+        first, last = int(indptr[0]), int(indptr[-1])
+        found.append(first + (targets == adjacency.indices[first:last]).nonzero().squeeze(1))
+    return torch.cat(found)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,9 @@ from confgcn.data.input_files import naming
 from confgcn.data.npy import growing_npy, npy_header, write_npy
 from confgcn.data.streamed_adjacency import write_adjacency
 from confgcn.data.text_arrays import Numbers, encoded
+from confgcn.data.whole_folder import whole_folder
 from confgcn.exceptions import ResourceError, UsageError
-from confgcn.files import left_overs, temporary, write_sealed
+from confgcn.files import write_sealed
 
 ENTRY_BYTES = 8 * (2 + 2)  # of an edge: both directions, in the scratch file and in the store
 
@@ -31,7 +30,7 @@ def write_store(arrays: GraphArrays, path: Path, *, overwrite: bool = False) -> 
     """Write the folder ``path``; one that is there is touched only to ``overwrite`` a graph of this kind."""
     _check_free(path, overwrite=overwrite)
     _check_room(path, arrays)
-    with _replaced(path) as folder:
+    with whole_folder(path) as folder:
         record = {
             "name": arrays.name,
             "class_names": list(arrays.class_names),
@@ -69,42 +68,6 @@ def _described(folder: Path) -> dict[str, Any]:
         for name, file in files.items()
         if file.exists()
     }
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
-    """A folder to write to, which becomes ``path`` when all is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    folder = temporary(path)
-    for old in (folder, *left_overs(path)):
-        shutil.rmtree(old, ignore_errors=True)
-    try:
-        folder.mkdir()
-        yield folder
-        with naming(path):
-            _move(folder, path)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _move(folder: Path, path: Path) -> None:
-    """Two renames where there is an old one: between them there is none, but never a part."""
-    if path.is_dir() and any(path.iterdir()):
-        old = temporary(path.with_name(f"{path.name}.old"))
-        path.rename(old)
-        try:
-            folder.rename(path)
-        except BaseException:
-            old.rename(path)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        folder.rename(path)
-    parent = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)
 
 
 def _check_free(path: Path, *, overwrite: bool) -> None:

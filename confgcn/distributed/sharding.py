@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from confgcn.blocks import blocks_of_entries, blocks_of_rows
+from confgcn.data.npy import growing_npy, write_npy
+from confgcn.data.whole_folder import whole_folder
 from confgcn.distributed.shard_files import COLUMNS, DENSE, MANIFEST, NAMES, SPARSE, SPLIT, part_name
 from confgcn.distributed.shard_record import KEY, LAYOUT
-from confgcn.exceptions import ResourceError, UsageError
+from confgcn.exceptions import UsageError
 from confgcn.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.graph import Graph
 from confgcn.partition import metis
-from confgcn.sparse import SparseMatrix
+from confgcn.sparse import SparseMatrix, SparseStructure
 from confgcn.training.seed import seeded
 
 Cut = Literal["metis", "hash"]
-ROWS_AT_ONCE = 65_536  # of features
 _MIXER = 0x9E3779B97F4A7C15 - 2**64  # Fibonacci hashing: near numbers come far apart
 
 
@@ -47,23 +47,15 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
 
     ``about`` says where the graph came from, and ``columns`` (2, F) what its features are on average.
     """
-    if path.exists():
+    if os.path.lexists(path):
         raise UsageError(f"{path}: exists; choose another folder for the shards")
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        np.save(temporary / f"{COLUMNS}.npy", columns.numpy())
-        _write_names(temporary, graph)
-        cut = sum(_write_part(temporary, graph, parts, part) for part in range(int(parts.max()) + 1))
-        files = {str(file.relative_to(temporary)): file_digest(file) for file in sorted(temporary.rglob("*.*"))}
+    with whole_folder(path) as folder:
+        write_npy(folder / f"{COLUMNS}.npy", columns.numpy())
+        _write_names(folder, graph)
+        cut = sum(_write_part(folder, graph, parts, part) for part in range(int(parts.max()) + 1))
+        files = {str(file.relative_to(folder)): file_digest(file) for file in sorted(folder.rglob("*.*"))}
         record = {**about, **_described(graph, parts), "crossing": cut, "files": files}
-        write_sealed(temporary / MANIFEST, record)
-        temporary.rename(path)
-    except OSError as error:
-        raise ResourceError(f"could not write {path.absolute()}: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        write_sealed(folder / MANIFEST, record)
     return record
 
 
@@ -97,18 +89,31 @@ def _write_part(folder: Path, graph: Graph, parts: Tensor, part: int) -> int:
     place = folder / part_name(part)
     place.mkdir()
     nodes = (parts == part).nonzero().squeeze(1)
-    edges, _ = graph.adjacency.at_rows(nodes)
-    owners = parts[edges.indices]
-    borrowed = edges.indices[owners != part].unique()
     split = torch.zeros(graph.num_nodes, dtype=torch.int8)
     for number, name in enumerate(SPLIT[1:], start=1):
         split[getattr(graph, name)] = number
-    arrays = {"nodes": nodes, "indptr": edges.indptr, "indices": edges.indices, "borrowed": borrowed}
-    arrays |= {"borrowed_parts": parts[borrowed], "labels": graph.labels[nodes], "split": split[nodes]}
-    for name, array in arrays.items():
-        np.save(place / f"{name}.npy", array.numpy())
+    borrowed, crossing = _write_edges(place, graph.adjacency, parts, nodes)
+    arrays = {"nodes": nodes, "labels": graph.labels[nodes], "split": split[nodes], "borrowed": borrowed}
+    for name, array in {**arrays, "borrowed_parts": parts[borrowed]}.items():
+        write_npy(place / f"{name}.npy", array.numpy())
     _write_features(place, graph.features, nodes)
-    return int((owners != part).sum())
+    return crossing
+
+
+def _write_edges(place: Path, adjacency: SparseStructure, parts: Tensor, nodes: Tensor) -> tuple[Tensor, int]:
+    """Edges into these nodes of one part; returns the sources that other parts own, and how many edges they have."""
+    counts = adjacency.indptr[nodes + 1] - adjacency.indptr[nodes]
+    indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    write_npy(place / "indptr.npy", indptr.numpy())
+    borrowed, crossing = [nodes[:0]], 0
+    with growing_npy(place / "indices.npy", np.int64) as append:
+        for rows in blocks_of_entries(indptr.numpy()):
+            sources = adjacency.at_rows(nodes[rows])[0].indices
+            append(sources.numpy())
+            elsewhere = sources[parts[sources] != parts[nodes[0]]]
+            borrowed.append(elsewhere.unique())
+            crossing += len(elsewhere)
+    return torch.cat(borrowed).unique(), crossing
 
 
 def _write_features(place: Path, features: Tensor | SparseMatrix, nodes: Tensor) -> None:
@@ -116,14 +121,8 @@ def _write_features(place: Path, features: Tensor | SparseMatrix, nodes: Tensor)
         own = features.at_rows(nodes)
         arrays = (own.structure.indptr, own.structure.indices, own.values)
         for name, array in zip(SPARSE, arrays, strict=True):
-            np.save(place / f"{name}.npy", array.numpy())
+            write_npy(place / f"{name}.npy", array.numpy())
         return
-    shape, kind = (len(nodes), features.shape[1]), features[:0].numpy().dtype
-    written = np.lib.format.open_memmap(place / f"{DENSE[0]}.npy", mode="w+", dtype=kind, shape=shape)
-    for rows in _blocks(len(nodes)):
-        written[rows] = features[nodes[rows]].numpy()
-    written.flush()
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    return (slice(first, first + ROWS_AT_ONCE) for first in range(0, count, ROWS_AT_ONCE))
+    with growing_npy(place / f"{DENSE[0]}.npy", features[:0].numpy().dtype, (features.shape[1],)) as append:
+        for rows in blocks_of_rows(len(nodes), features.shape[1]):
+            append(features[nodes[rows]].numpy())

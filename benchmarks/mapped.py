@@ -1,9 +1,9 @@
 """Memory that a graph takes which is mapped and not read: python benchmarks/mapped.py
 
-Random edges, features and labels are written as a folder of arrays, made a mapped graph, inspected and opened; each is
-a process of its own, one thread. What counts is memory that is no page of a file (RssAnon, looked at every few
-milliseconds): pages of mapped files are there while there is room for them. The same commands on a graph of a thousand
-nodes say what the program takes by itself. Written to benchmarks/results/mapped.json.
+Random edges, features and labels are written as a folder of arrays, made a mapped graph, inspected, opened, sampled and
+partitioned by hash; each is a process of its own, one thread. What counts is memory that is no page of a file (RssAnon,
+looked at every few milliseconds): pages of mapped files are there while there is room for them. The same commands on a
+graph of a thousand nodes say what the program takes by itself. Written to benchmarks/results/mapped.json.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from resident import Watched
 
 from confgcn.data.npy import growing_npy
 
@@ -28,7 +25,6 @@ RESULTS = Path(__file__).parent / "results" / "mapped.json"
 SIZES = (1_000, 1_000_000, 4_000_000)
 READABLE = 1_000_000  # nodes: the features of more are not read into memory
 EDGES_PER_NODE, FEATURES, CLASSES, LABELLED = 6.4, 128, 40, 0.1
-PAUSE = 0.005  # seconds between two looks
 ROWS = 10_000  # written together
 OPENING = """
 import sys, time
@@ -36,6 +32,19 @@ from pathlib import Path
 from confgcn.data import open_store
 started = time.perf_counter()
 graph = open_store(Path(sys.argv[1]))
+print(time.perf_counter() - started)
+"""
+SAMPLING = """
+import sys, time
+from pathlib import Path
+import torch
+from confgcn.data import open_store
+from confgcn.sampling import NeighbourSampler
+started = time.perf_counter()
+graph = open_store(Path(sys.argv[1]))
+sampler = NeighbourSampler(graph, fanout=10, depth=2)
+for _ in range(20):
+    sampler.draw(torch.randint(graph.num_nodes, (1024,)).unique())
 print(time.perf_counter() - started)
 """
 
@@ -61,6 +70,10 @@ def measured(folder: Path, nodes: int) -> dict[str, Any]:
     found["mapped_bytes"] = size_of(store)
     found["inspect"] = watched("-m", "confgcn", "inspect", str(store))
     found["open"] = watched("-c", OPENING, str(store))
+    found["sample"] = watched("-c", SAMPLING, str(store))
+    cut = ("partition", str(store), "--parts", "2", "--by", "hash", "--out", str(folder / "shards"))
+    found["partition"] = watched("-m", "confgcn", *cut)
+    shutil.rmtree(folder / "shards")
     shutil.rmtree(store)
     if nodes <= READABLE:
         found["inspect_in_memory"] = watched("-m", "confgcn", "inspect", str(arrays))
@@ -82,28 +95,11 @@ def write_arrays(folder: Path, nodes: int) -> None:
 
 
 def watched(*words: str) -> dict[str, float]:
-    """Run Python with these words; the largest RssAnon and RssFile that were seen, in bytes."""
-    started, peak = time.perf_counter(), {"RssAnon": 0, "RssFile": 0}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environment) as child:
-        while child.poll() is None:
-            for name, size in resident(child.pid).items():
-                peak[name] = max(peak[name], size)
-            time.sleep(PAUSE)
-        output = child.stdout.read() if child.stdout else ""
-    if child.returncode:
-        raise SystemExit(f"{' '.join(words)}: exit code {child.returncode}")
-    seconds = float(output) if words[0] == "-c" else time.perf_counter() - started
-    return {"seconds": round(seconds, 4), "peak_anonymous": peak["RssAnon"], "peak_mapped": peak["RssFile"]}
-
-
-def resident(process: int) -> dict[str, int]:
-    """Bytes of a process in memory that are its own, and those of files."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:  # it has just ended
-        return {}
-    return {line[:7]: int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon", "RssFile"))}
+    """Run Python with these words: seconds, and the largest sizes of its own memory and of pages of files, in bytes."""
+    ended = Watched(*words)
+    seconds = float(ended.output) if words[0] == "-c" else ended.seconds
+    peaks = ended.peaks[0]
+    return {"seconds": round(seconds, 4), "peak_anonymous": peaks["anonymous"], "peak_mapped": peaks["mapped"]}
 
 
 def size_of(folder: Path) -> int:

@@ -59,6 +59,8 @@ def mapped_table() -> str:
         "the arrays, MB": lambda size: _megabytes(found[size]["array_bytes"]),
         "`convert --mapped`, MB": lambda size: beyond(size, "convert"),
         "`inspect`, mapped, MB": lambda size: beyond(size, "inspect"),
+        "samples of 1,024 nodes, MB": lambda size: beyond(size, "sample"),
+        "`partition --by hash`, MB": lambda size: beyond(size, "partition"),
         "`inspect`, read into memory, MB": lambda size: beyond(size, "inspect_in_memory"),
         "`convert --mapped`, seconds": lambda size: f"{found[size]['convert']['seconds']:.0f}",
         "`open_store`, seconds": lambda size: f"{found[size]['open']['seconds']:.2f}",

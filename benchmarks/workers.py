@@ -1,10 +1,13 @@
 """Memory, seconds and messages of training in parts: python benchmarks/workers.py [--sizes N ...] [--rounds R]
 
-Clustered graphs (clustered.py: 6.4 undirected edges a node, 128 dense features, 40 classes), cut by METIS or by hash;
-preset `released` with L_const over every node and dropout, and the default preset. Contestants are one process with one
-thread, one with two, and 2 workers of one thread each, taking turns. Written to benchmarks/results/workers.json as they
-come: seconds of a step (median), the largest resident set while stepping and over the whole life of the process, bytes
-sent in a step by one worker.
+Clustered graphs (clustered.py: 6.4 undirected edges a node, 128 dense features, 40 classes), mapped. Written to
+benchmarks/results/workers.json as they come:
+
+- cut: `confgcn partition` by METIS and by hash, seconds and memory that is no page of a file;
+- step: preset `released` with L_const over every node and dropout, and the default preset; one process with one thread,
+  one with two, and 2 workers of one thread each, taking turns; median seconds of a step, memory while stepping, bytes
+  that one worker sends in a step;
+- run: `confgcn train` from the first to the last file, alone and with 2 workers: memory of every process at its most.
 """
 
 from __future__ import annotations
@@ -13,24 +16,29 @@ import argparse
 import datetime
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
 from clustered import clustered_graph
 from recorded import WORKERS
+from resident import Watched
 
+from confgcn.data.graph_arrays import arrays_of_graph
+from confgcn.data.store_output import write_store
 from confgcn.distributed.exchange import HaloExchange
 from confgcn.distributed.process_group import joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.experiments.presets import RunSettings, make_method, resolve
-from confgcn.experiments.sharded_graph import make_shards
 from confgcn.graph import Graph
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop
@@ -38,9 +46,11 @@ from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.seed import seeded
 
 SIZES = (10_000, 100_000, 1_000_000)
-STEPS = {10_000: 20, 100_000: 8, 1_000_000: 4}
+STEPS = {10_000: 20, 100_000: 8, 1_000_000: 2}
 PRESETS = ("released", "consensus")
 CUTS = ("metis", "hash")
+CONTESTANTS = (("metis", 1, 1), ("metis", 1, 2), ("metis", 2, 1), ("hash", 2, 1))  # how it is cut, workers, threads
+CALM = {"feature_scaling": "none", "select": "last", "stop": "never"}
 OPTIONS: dict[str, Any] = {
     **{f"lambda_{term}": 1.0 for term in ("smooth", "label", "const", "reg")},
     "gamma": 1.0,
@@ -56,41 +66,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--cuts", nargs="*", default=CUTS)
-    parser.add_argument("--cut", nargs=3, metavar=("SIZE", "HOW", "FOLDER"), help="for a child")
+    parser.add_argument("--what", nargs="*", default=("cut", "step", "run"))
+    parser.add_argument("--make", nargs=2, metavar=("SIZE", "FOLDER"), help="for a child")
     parser.add_argument("--measure", nargs=4, metavar=("SHARDS", "PRESET", "THREADS", "STEPS"), help="for a child")
     asked = parser.parse_args()
-    if asked.cut:
-        print(json.dumps(cut(int(asked.cut[0]), asked.cut[1], Path(asked.cut[2]))))
+    if asked.make:
+        write_store(arrays_of_graph(clustered_graph(int(asked.make[0]))), Path(asked.make[1]))
     elif asked.measure:
         shards, preset, threads, steps = asked.measure
         measure(ShardFolder(Path(shards)), preset, int(threads), int(steps))
     else:
         for size in asked.sizes:
-            run(size, asked.rounds, asked.cuts)
+            with tempfile.TemporaryDirectory(dir=".") as folder:
+                run(Path(folder), size, asked.rounds, asked.what)
 
 
-def run(size: int, rounds: int, cuts: list[str]) -> None:
-    """Cut the graph in a process of its own, then let the contestants take turns."""
-    for how in cuts:
-        with tempfile.TemporaryDirectory(dir=".") as folder:
-            shards = str(Path(folder) / "shards")
-            keep({"what": "cut", "nodes": size, "by": how, **child(["--cut", str(size), how, shards])[0]})
-            for _ in range(rounds):
-                for preset in PRESETS:
-                    for workers, threads in ((1, 1), (1, 2), (2, 1)) if how == "metis" else ((2, 1),):
-                        words = ["--measure", shards, preset, str(threads), str(STEPS[size])]
-                        for found in child(words, workers):
-                            keep(
-                                {
-                                    "what": "step",
-                                    "nodes": size,
-                                    "by": how,
-                                    "preset": preset,
-                                    "threads": threads,
-                                    **found,
-                                }
-                            )
+def run(folder: Path, size: int, rounds: int, what: Sequence[str]) -> None:
+    """Make the graph and cut it, then let the contestants take turns."""
+    graph, about = folder / "graph", {"nodes": size}
+    child(["--make", str(size), str(graph)])
+    for how in CUTS:
+        found = cut(graph, folder / how, how)
+        if "cut" in what:
+            keep({"what": "cut", **about, **found})
+    for _ in range(rounds if "step" in what else 0):
+        for preset, (how, workers, threads) in product(PRESETS, CONTESTANTS):
+            words = ["--measure", str(folder / how), preset, str(threads), str(STEPS[size])]
+            for found in child(words, workers):
+                keep({"what": "step", **about, "by": how, "preset": preset, "threads": threads, **found})
+    for preset, workers in product(PRESETS if "run" in what else (), (1, 2)):
+        keep({"what": "run", **about, "preset": preset, "workers": workers, **whole_run(folder, preset, workers)})
 
 
 def child(words: list[str], workers: int = 1) -> list[dict[str, Any]]:
@@ -105,19 +110,30 @@ def child(words: list[str], workers: int = 1) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def cut(size: int, how: str, folder: Path) -> dict[str, Any]:
-    """Cut and write; the memory above that of the graph itself."""
-    graph = clustered_graph(size)
-    before = status("VmRSS")
-    began, _ = time.perf_counter(), forget_peak()
-    record = make_shards(folder, graph, 2, how=how)  # type: ignore[arg-type]
+def cut(graph: Path, shards: Path, how: str) -> dict[str, Any]:
+    """Cut and write two shards."""
+    words = ("partition", str(graph), "--parts", "2", "--by", how, "--out", str(shards))
+    ended, record = Watched("-m", "confgcn", *words), ShardFolder(shards).record
+    edges = record.entries - record.num_nodes
     return {
-        "seconds": time.perf_counter() - began,
-        "crossing": record["crossing"] / (record["entries"] - size),
-        "entries": record["entries"],
-        "above_graph": status("VmHWM") - before,
-        "edge_list": 16 * (record["entries"] - size) // 2,
+        "by": how,
+        "seconds": round(ended.seconds, 2),
+        "peak_anonymous": ended.peaks[0]["anonymous"],
+        "crossing": record.crossing / edges,
+        "entries": record.entries,
+        "edge_list": 16 * edges // 2,
     }
+
+
+def whole_run(folder: Path, preset: str, workers: int) -> dict[str, Any]:
+    """What users run: two epochs, and all that follows them."""
+    options = {**(OPTIONS if preset == "released" else {}), **CALM, "epochs": 2}
+    settings = [word for name, value in options.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    words = ("train", str(folder / "graph"), "--preset", preset, *settings, "--workers", str(workers))
+    ended = Watched("-m", "confgcn", *words, "--out", str(folder / f"{preset}-{workers}"))
+    shutil.rmtree(folder / f"{preset}-{workers}")
+    largest = sorted(peak["resident"] for peak in ended.peaks)[-workers:]  # what starts the workers is smaller
+    return {"seconds": round(ended.seconds, 1), "peaks": largest}
 
 
 def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
@@ -161,7 +177,7 @@ def sent_by(halo: Any) -> int:
 
 def settings_of(preset: str) -> RunSettings:
     options = OPTIONS if preset == "released" else {}
-    return resolve("confgcn", preset, "", {**options, "feature_scaling": "none", "select": "last", "stop": "never"})
+    return resolve("confgcn", preset, "", {**options, **CALM})
 
 
 def status(name: str) -> int:

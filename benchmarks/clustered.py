@@ -11,10 +11,10 @@ COMMUNITY, OUTSIDE = 1_000, 0.03  # nodes of a community; share of the edges tha
 LABELLED, VALIDATION = 0.1, 0.05
 
 
-def clustered_graph(size: int, *, seed: int = 0) -> Graph:
+def clustered_graph(size: int, *, edges_per_node: float = EDGES_PER_NODE, seed: int = 0) -> Graph:
     """Communities in a ring: most edges stay, some lead to the next ones, few anywhere; numbers are mixed up."""
     random = np.random.default_rng(seed)
-    count = round(EDGES_PER_NODE * size)
+    count = round(edges_per_node * size)
     communities = max(1, size // COMMUNITY)
     source = random.integers(0, size, count)
     home = source % communities

@@ -8,7 +8,6 @@ benchmarks/results/exactness.json as they come.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import math
 import subprocess
@@ -19,7 +18,7 @@ from typing import Any
 
 import torch
 from clustered import clustered_graph
-from recorded import EXACTNESS
+from recorded import EXACTNESS, append
 from torch import Tensor
 
 from confgcn.data.datasets import load_graph
@@ -63,7 +62,7 @@ def measure(name: str, graph: Graph) -> None:
     tasks = [{"graph": name, "preset": p, "precision": precision} for p in PRESETS for precision in PRECISIONS]
     for workers in WORKERS:
         for task, found in zip(tasks, compared(graph, workers, tasks), strict=True):
-            keep({**task, "workers": workers, **found})
+            append(EXACTNESS, {**task, "workers": workers, **found})
 
 
 def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, float]]:
@@ -143,14 +142,6 @@ def as_precise(graph: Graph, task: Task, *, is_prepared: bool = False) -> Graph:
     if isinstance(features, SparseMatrix):
         return prepared.with_features(features.with_values(features.values.to(kind)))
     return prepared.with_features(features.to(kind))
-
-
-def keep(row: dict[str, Any]) -> None:
-    """Add one measurement to the file."""
-    rows = json.loads(EXACTNESS.read_text()) if EXACTNESS.is_file() else []
-    rows.append({"date": datetime.date.today().isoformat(), **row})
-    EXACTNESS.write_text(json.dumps(rows, indent=1) + "\n")
-    print(row, flush=True)
 
 
 if __name__ == "__main__":

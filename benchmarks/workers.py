@@ -7,13 +7,13 @@ benchmarks/results/workers.json as they come:
 - step: preset `released` with L_const over every node and dropout, and the default preset; one process with one thread,
   one with two, and 2 workers of one thread each, taking turns; median seconds of a step, memory while stepping, bytes
   that one worker sends in a step;
+- density: the same step of one process, of a graph with twice as many edges;
 - run: `confgcn train` from the first to the last file, alone and with 2 workers: memory of every process at its most.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import shutil
@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from clustered import clustered_graph
-from recorded import WORKERS
+from clustered import EDGES_PER_NODE, clustered_graph
+from recorded import WORKERS, append
 from resident import Watched
 
 from confgcn.data.graph_arrays import arrays_of_graph
@@ -49,7 +49,14 @@ SIZES = (10_000, 100_000, 1_000_000)
 STEPS = {10_000: 20, 100_000: 8, 1_000_000: 2}
 PRESETS = ("released", "consensus")
 CUTS = ("metis", "hash")
-CONTESTANTS = (("metis", 1, 1), ("metis", 1, 2), ("metis", 2, 1), ("hash", 2, 1))  # how it is cut, workers, threads
+CONTESTANTS = (  # how it is cut, workers, threads
+    ("metis", 1, 1),
+    ("metis", 1, 2),
+    ("metis", 2, 1),
+    ("hash", 2, 1),
+    ("density", 1, 1),
+)
+DENSE = 100_000  # nodes of the graph that is measured with twice as many edges too
 CALM = {"feature_scaling": "none", "select": "last", "stop": "never"}
 OPTIONS: dict[str, Any] = {
     **{f"lambda_{term}": 1.0 for term in ("smooth", "label", "const", "reg")},
@@ -66,12 +73,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--what", nargs="*", default=("cut", "step", "run"))
-    parser.add_argument("--make", nargs=2, metavar=("SIZE", "FOLDER"), help="for a child")
+    parser.add_argument("--what", nargs="*", default=("cut", "step", "density", "run"))
+    parser.add_argument("--make", nargs=3, metavar=("SIZE", "EDGES_PER_NODE", "FOLDER"), help="for a child")
     parser.add_argument("--measure", nargs=4, metavar=("SHARDS", "PRESET", "THREADS", "STEPS"), help="for a child")
     asked = parser.parse_args()
     if asked.make:
-        write_store(arrays_of_graph(clustered_graph(int(asked.make[0]))), Path(asked.make[1]))
+        size, edges_per_node, folder = asked.make
+        graph = clustered_graph(int(size), edges_per_node=float(edges_per_node))
+        write_store(arrays_of_graph(graph), Path(folder))
     elif asked.measure:
         shards, preset, threads, steps = asked.measure
         measure(ShardFolder(Path(shards)), preset, int(threads), int(steps))
@@ -84,18 +93,25 @@ def main() -> None:
 def run(folder: Path, size: int, rounds: int, what: Sequence[str]) -> None:
     """Make the graph and cut it, then let the contestants take turns."""
     graph, about = folder / "graph", {"nodes": size}
-    child(["--make", str(size), str(graph)])
+    child(["--make", str(size), str(EDGES_PER_NODE), str(graph)])
     for how in CUTS:
         found = cut(graph, folder / how, how)
         if "cut" in what:
-            keep({"what": "cut", **about, **found})
+            append(WORKERS, {"what": "cut", **about, **found})
+    if "density" in what and size == DENSE:
+        child(["--make", str(size), str(2 * EDGES_PER_NODE), str(folder / "dense")])
+        cut(folder / "dense", folder / "density", "hash")
     for _ in range(rounds if "step" in what else 0):
         for preset, (how, workers, threads) in product(PRESETS, CONTESTANTS):
+            if not (folder / how).exists():
+                continue
             words = ["--measure", str(folder / how), preset, str(threads), str(STEPS[size])]
+            kind = {"what": "density" if how == "density" else "step", **about, "by": how}
             for found in child(words, workers):
-                keep({"what": "step", **about, "by": how, "preset": preset, "threads": threads, **found})
+                append(WORKERS, {**kind, "preset": preset, "threads": threads, **found})
     for preset, workers in product(PRESETS if "run" in what else (), (1, 2)):
-        keep({"what": "run", **about, "preset": preset, "workers": workers, **whole_run(folder, preset, workers)})
+        found = whole_run(folder, preset, workers)
+        append(WORKERS, {"what": "run", **about, "preset": preset, "workers": workers, **found})
 
 
 def child(words: list[str], workers: int = 1) -> list[dict[str, Any]]:
@@ -168,6 +184,7 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
         "bytes_per_step": (sent_by(halo) - sent) // steps,
         "borrowed": sum(halo.borrowed_counts) if isinstance(halo, HaloExchange) else 0,
         "own": graph.num_nodes,
+        "entries": graph.adjacency.num_entries,
     }
 
 
@@ -189,14 +206,6 @@ def status(name: str) -> int:
 def forget_peak() -> None:
     """The largest resident set is counted anew."""
     Path("/proc/self/clear_refs").write_text("5")
-
-
-def keep(row: dict[str, Any]) -> None:
-    """Add one measurement to the file."""
-    rows = json.loads(WORKERS.read_text()) if WORKERS.is_file() else []
-    rows.append({"date": datetime.date.today().isoformat(), **row})
-    WORKERS.write_text(json.dumps(rows, indent=1) + "\n")
-    print(row, flush=True)
 
 
 if __name__ == "__main__":

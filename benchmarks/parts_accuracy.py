@@ -2,7 +2,8 @@
 
 `confgcn train --workers K` for 1, 2 and 4 workers, the default preset and its dropout, which every worker draws for
 itself: cora and pubmed with five seeds, accuracy on the test nodes; a clustered graph of 100,000 nodes (clustered.py)
-with two seeds and fifteen epochs, on the validation nodes. Written to benchmarks/results/parts_accuracy.json as they come.
+with two seeds and fifteen epochs, on the validation nodes. Written to
+benchmarks/results/parts_accuracy.json as they come.
 """
 
 from __future__ import annotations

@@ -167,6 +167,7 @@ def _joined(loop: TrainingLoop, folder: ShardFolder, group: ProcessGroup) -> Who
     assert loop.graph.shard is not None
     loop.release()
     prediction = loop.predict()
+    return_freed_memory()
     graph = load_whole(folder) if group.rank == 0 else None
     weights = whole_weights(loop.method, loop.graph.shard, group)
     said = whole_prediction(prediction, loop.graph, graph.adjacency if graph else None, group)

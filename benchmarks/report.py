@@ -17,6 +17,7 @@ from pathlib import Path
 
 import minibatch_tables
 import own_graph_tables
+import parts_tables
 import reliability_tables
 import speed_tables
 
@@ -29,7 +30,10 @@ from confgcn.reporting.tables import Table
 ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction"
 IMAGES = ROOT / "docs" / "images"
-DOCUMENTS = ("baselines", "choosing", "faults", "minibatches", "paper_and_code", "speed", "tutorial", "your_graph")
+DOCUMENTS = (
+    *("baselines", "capacity", "choosing", "distributed", "faults", "minibatches", "paper_and_code", "speed"),
+    *("tutorial", "your_graph"),
+)
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 RUN_AGAIN = ("demo", "rows", *own_graph_tables.TRANSCRIPTS)  # blocks that no file of results holds
 CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")
@@ -70,6 +74,7 @@ def recorded_blocks() -> dict[str, str]:
         "limits of paper": presets.tables(report["presets"])["limits"].markdown(),
         **speed_tables.blocks(),
         **minibatch_tables.blocks(),
+        **parts_tables.blocks(),
         **own_graph_tables.blocks(),
         **reliability_tables.blocks(),
     }

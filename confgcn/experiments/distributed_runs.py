@@ -191,6 +191,7 @@ def _finish(
     accuracy = None if best is None else best.get("validation_accuracy")
     trained = Trained(prepared, method, whole.prediction, whole.history, best, accuracy)
     finished = conclude(whole.graph, trained, None, run_config(request), started=started, notify=notify)
+    return_freed_memory()
     outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": workers}))
     directory.clear_checkpoints()
     directory.clear_shards()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from confgcn.graph import Graph
+from confgcn.graph import Graph, Shard
 from confgcn.prior import class_prior, log_probabilities, prior_where_silent, reached_by_labels
 
 LABELS = [0, 0, 1, 2, 2, 2]  # of which 0, 0, 1 are for training
@@ -127,3 +130,17 @@ def test_a_node_without_features_neighbours_and_label_gets_the_prior_whatever_it
     of_some = prior_where_silent(graph, logits[:2], torch.tensor([4, 0]))
     assert torch.equal(of_some[1], logits[0])
     assert not torch.equal(of_some[0], logits[0])
+
+
+class TwoParts:
+    """Another part has two labels of class 2, and knows of one node that it is of class 1."""
+
+    def add(self, numbers: Tensor) -> Tensor:
+        return numbers + torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.double)
+
+
+def test_the_prior_of_a_part_is_that_of_the_whole(graph: Graph) -> None:
+    part = replace(graph, shard=Shard(cast("Any", TwoParts()), torch.arange(6), torch.tensor([]), 12))
+    known = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.double)
+    weights = torch.tensor([3 * (1 + 0.05 * 0.5), 2 * (1 + 0.05 * 0.5), 3], dtype=torch.double)
+    torch.testing.assert_close(class_prior(part, known), weights / weights.sum())

@@ -72,3 +72,16 @@ def test_an_allocator_that_cannot_be_told_is_left_alone(
     monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
     memory.reuse_freed_memory.__wrapped__()
     assert asked == [None]
+
+
+def test_freed_memory_goes_back_and_what_is_in_use_stays() -> None:
+    kept = torch.ones(1000)
+    memory.return_freed_memory()
+    assert float(kept.sum()) == 1000
+
+
+def test_an_allocator_that_cannot_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[None] = []
+    monkeypatch.setattr(memory.ctypes, "CDLL", asked.append)  # returns what has no malloc_trim
+    memory.return_freed_memory()
+    assert asked == [None]

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.exceptions import CorruptFileError, DataError, ResourceError, brief
+from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
 from confgcn.files import file_digest, read_sealed
 
 MANIFEST = "partition.json"
@@ -82,6 +82,11 @@ class ShardFolder:
             if name.startswith(prefix) and ("/" in name) == bool(prefix):
                 self._check_file(self.path / name, expected)
 
+    def check_share(self, rank: int, size: int) -> None:
+        """Are the files that one of several workers reads the ones that were written?"""
+        for part in (None, *self.parts_of(rank, size)):
+            self.check(part)
+
     def _check_file(self, file: Path, expected: str) -> None:
         if not file.is_file():
             raise CorruptFileError(f"{file}: missing, though {MANIFEST} names it")
@@ -103,7 +108,7 @@ class ShardFolder:
     def parts_of(self, rank: int, size: int) -> list[int]:
         """The parts that one of several workers takes."""
         if size > self.num_parts:
-            raise DataError(
+            raise UsageError(
                 f"{self.path}: has {self.num_parts} parts, too few for {size} workers; confgcn partition --parts {size}"
             )
         return [part for part in range(self.num_parts) if worker_of(part, self.num_parts, size) == rank]

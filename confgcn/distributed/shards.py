@@ -16,11 +16,11 @@ _NO_NAME = ""
 
 
 def load_shard(folder: ShardFolder, rank: int, size: int) -> Graph:
-    """The part of a worker, joined with the others in its halo. Every worker of the job calls it at the same time."""
-    folder.check(None)
+    """The part of a worker, joined with the others in its halo. Every worker of the job calls it at the same time.
+
+    Whether its files are whole is for :meth:`ShardFolder.check_share` to say.
+    """
     own_parts = folder.parts_of(rank, size)
-    for part in own_parts:
-        folder.check(part)
     nodes, order = torch.cat([folder.array("nodes", part) for part in own_parts]).sort()
     borrowed, owners = _borrowed(folder, own_parts, size)
     adjacency = _renumbered(_joined_rows(folder, own_parts, order), nodes, borrowed, owners)

@@ -115,7 +115,7 @@ def _launch(workers: int, request: RunRequest) -> None:
 
     words = sys.argv[1:]
     name = f"{request.source.name}-{workers}-workers"
-    check_request(replace(request, out=request.out or name))
+    check_request(replace(request, out=request.out or name), workers)
     if request.out is None:
         words += ["--out", str(free_directory(Path("runs"), name))]
     else:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import socket
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import torch.distributed as dist
@@ -56,6 +58,26 @@ def is_said(store: Store) -> bool:
 
 def said_by_another(code: int) -> int | None:
     """The exit code of the process that has said why the job ends; None where this one is to say it."""
-    with suppress(RuntimeError, ValueError, OSError):  # out of reach: who else would say it?
-        return said_already(reached_store(SECONDS_TO_ASK), code)
-    return None
+    found: list[int | None] = []
+
+    def ask() -> None:
+        with suppress(RuntimeError, ValueError, OSError):  # out of reach: who else would say it?
+            found.append(said_already(reached_store(SECONDS_TO_ASK), code))
+
+    asking = threading.Thread(target=ask, daemon=True)  # what listens there may be no store, and never answer
+    asking.start()
+    asking.join(SECONDS_TO_ASK)
+    return found[0] if found else None
+
+
+@contextmanager
+def within(seconds: float, end: Callable[[str], None]) -> Iterator[None]:
+    """Meet in so many seconds or ``end``, whatever this process waits for: torch waits for ever for a first answer."""
+    place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    timer = threading.Timer(seconds, end, [f"the workers have not met at {place} in {seconds:.0f} s"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
 from confgcn.distributed.launch import is_started_by_launcher
-from confgcn.distributed.watch import LONGEST_MEETING, Watch, lost_touch
+from confgcn.distributed.meeting import within
+from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
 from confgcn.exceptions import UsageError
 
 PATIENCE = timedelta(days=1)  # of a message: whether a process still lives is for the watch to say
@@ -62,7 +63,7 @@ def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
     """Meet the other processes, keep an eye on them, and part from them."""
     if not is_started_by_launcher():
         raise UsageError("not one of several workers: start them with torchrun")
-    with lost_touch(None):
+    with lost_touch(None), within(LONGEST_MEETING + 5.0, leave):
         store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_MEETING)))
         watch = Watch.start(rank, size)
     try:

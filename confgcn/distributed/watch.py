@@ -94,7 +94,8 @@ class Watch:
         """A launcher that was killed leaves its workers behind, and the store goes with it."""
         if self.launcher is not None and os.getppid() != self.launcher:
             is_first = os.environ.get("LOCAL_RANK", "0") == "0"
-            leave(f"process {self.launcher}, which had started the workers, has ended" if is_first else "")
+            text = f"process {self.launcher}, which had started the workers, has ended. {GO_ON}"
+            leave(text if is_first else "")
 
     def _check(self) -> None:
         for rank, seconds in self.silent.items():
@@ -129,13 +130,13 @@ class Watch:
             if said_already(self.store, ResourceError.exit_code) is not None:
                 name = ""
         self._end_if_here(rank)
-        text = f"{name} has not been heard of for {waited:.0f} s: it is frozen, or cut off from this one"
+        text = f"{name} has not been heard of for {waited:.0f} s: it is frozen, or cut off from this one. {GO_ON}"
         leave(text if name else "")
 
     def _fail_without_store(self, seconds: float) -> None:
         place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         said = f"worker {self.rank} has had no answer from {place}, where the workers meet, for {seconds:.0f} s"
-        leave(said, launcher=self.launcher)
+        leave(f"{said}. {GO_ON}", launcher=self.launcher)
 
     def _end_if_here(self, rank: int) -> None:
         """A frozen process of this machine is ended: nothing else would, for as long as its launcher waits."""
@@ -155,7 +156,7 @@ def leave(message: str, *, launcher: int | None = None) -> None:
     if message:
         with suppress(OSError):
             sys.stderr.flush()
-            os.write(2, f"error: {message}. {GO_ON}\n".encode())
+            os.write(2, f"error: {message}\n".encode())
     if launcher is not None and os.getppid() == launcher:
         os.kill(launcher, signal.SIGKILL)  # it waits inside its store, where no other signal is heard
     os._exit(ResourceError.exit_code)
@@ -174,7 +175,8 @@ def lost_touch(watch: Watch | None) -> Iterator[None]:
 
 def _explained(watch: Watch | None, error: Exception) -> str:
     if watch is None:
-        return f"the workers could not meet: {brief(error)}"
+        place = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        return f"the workers could not meet at {place}: {brief(error)}"
     deadline = time.monotonic() + LONGEST_SILENCE
     while not watch.missing() and not watch.hears_reason() and time.monotonic() < deadline:
         time.sleep(SECONDS_BETWEEN / 4)

@@ -45,7 +45,7 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
     The first one reads the graph, unless it is in shards already, writes what is not of single parts, and judges the
     whole when it is trained. The run directory is one that all of them see.
     """
-    started, (out, settings) = time.monotonic(), check_request(request)
+    started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
     with stop_request() as stop, computing_with(request.threads), joined_group() as group, ExitStack() as held:
         notify = notify if group.rank == 0 else _say_nothing
         directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
@@ -56,8 +56,8 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
         return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
-def check_request(request: RunRequest) -> tuple[Path, RunSettings]:
-    """What several processes cannot do is said before anything is done; returns where the run goes, and how."""
+def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]:
+    """What several workers cannot do is said before anything is done; returns where the run goes, and how."""
     settings = request.settings()
     if request.out is None:
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
@@ -68,6 +68,8 @@ def check_request(request: RunRequest) -> tuple[Path, RunSettings]:
     check_batches(method_class(settings.method), settings.recipe, in_parts=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
+    if isinstance(request.source, ShardedGraph):
+        request.source.folder.parts_of(0, workers)
     return Path(request.out), settings
 
 

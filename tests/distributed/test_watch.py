@@ -9,7 +9,7 @@ import pytest
 import torch.distributed as dist
 
 from confgcn.distributed import watch as watching
-from confgcn.distributed.launch import LAUNCHED
+from confgcn.distributed.launch import GO_ON, LAUNCHED
 from confgcn.distributed.meeting import said_already
 from confgcn.distributed.watch import LONGEST_MEETING, LONGEST_SILENCE, SECONDS_BETWEEN, Watch, lost_touch
 from confgcn.exceptions import ResourceError, UsageError
@@ -91,7 +91,7 @@ def test_who_has_never_been_heard_of_is_waited_for_a_while_longer(
     assert said == []
     first._hear(2.0)
     first._check()
-    assert said == ["worker 1 has not been heard of for 120 s: it is frozen, or cut off from this one"]
+    assert said == [f"worker 1 has not been heard of for 120 s: it is frozen, or cut off from this one. {GO_ON}"]
 
 
 def test_a_launcher_that_has_ended_is_missed_by_those_it_started(
@@ -109,7 +109,7 @@ def test_a_launcher_that_has_ended_is_missed_by_those_it_started(
     watch._check_launcher()
     monkeypatch.setenv("LOCAL_RANK", "1")
     watch._check_launcher()
-    assert said == [f"process {watch.launcher}, which had started the workers, has ended", ""]
+    assert said == [f"process {watch.launcher}, which had started the workers, has ended. {GO_ON}", ""]
 
 
 def test_a_silence_that_another_has_told_of_is_not_told_again(
@@ -133,5 +133,5 @@ def test_other_errors_stay_what_they_are() -> None:
 
 
 def test_workers_that_cannot_meet() -> None:
-    with pytest.raises(ResourceError, match="could not meet"), lost_touch(None):
+    with pytest.raises(ResourceError, match="could not meet at"), lost_touch(None):
         raise dist.DistNetworkError("the client socket has timed out")

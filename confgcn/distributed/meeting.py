@@ -26,7 +26,7 @@ def served_store(listener: socket.socket) -> tuple[Store, int]:
     store: Store = dist.TCPStore(  # type: ignore[attr-defined]
         host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach()
     )
-    return _of_this_start(store), port
+    return of_this_start(store), port
 
 
 def reached_store(seconds: float) -> Store:
@@ -36,11 +36,11 @@ def reached_store(seconds: float) -> Store:
         host, port, is_master=False, timeout=patience, wait_for_workers=False
     )
     store.set_timeout(patience)
-    return _of_this_start(store)
+    return of_this_start(store)
 
 
-def _of_this_start(store: Store) -> Store:
-    """torchrun may start a job again, with the same store."""
+def of_this_start(store: Store) -> Store:
+    """torchrun may start a job again with the same store, in which addresses of the last start are still written."""
     return PrefixStore(f"confgcn/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
 from confgcn.distributed.launch import is_started_by_launcher
-from confgcn.distributed.meeting import within
+from confgcn.distributed.meeting import of_this_start, within
 from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
 from confgcn.exceptions import UsageError
 
@@ -69,9 +69,10 @@ def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
     try:
         with lost_touch(watch):
             store.set_timeout(PATIENCE)
-            dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+            meeting = of_this_start(store)
+            dist.init_process_group(backend, store=meeting, rank=rank, world_size=size, timeout=PATIENCE)
             yield ProcessGroup()
-            watch.stop()
+            watch.stop(well=True)
     finally:
         watch.stop()
         if dist.is_initialized():

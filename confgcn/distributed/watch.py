@@ -54,12 +54,13 @@ class Watch:
             thread.start()
         return watch
 
-    def stop(self) -> None:
-        """The training is over: from now on silence means nothing."""
+    def stop(self, *, well: bool = False) -> None:
+        """The training is over: if it ended well, silence means nothing from now on; if not, others are to notice."""
         if not self.ended.is_set():
             self.ended.set()
             with suppress(RuntimeError):
-                self.store.set(f"left/{self.rank}", "1")
+                if well:
+                    self.store.set(f"left/{self.rank}", "1")
 
     def missing(self) -> str:
         """Whom this process has not heard of for longest, in words; "" where all are heard of."""

@@ -46,10 +46,18 @@ def test_silence_is_counted_and_named(store: dist.HashStore) -> None:  # type: i
 
 def test_one_that_has_left_is_not_missed(store: dist.HashStore) -> None:  # type: ignore[name-defined]
     first, second = two(store)
-    second.stop()
+    second.stop(well=True)
     for _ in range(5):
         first._hear(SECONDS_BETWEEN)
     assert first.missing() == ""
+
+
+def test_one_that_has_left_in_error_is_missed(store: dist.HashStore) -> None:  # type: ignore[name-defined]
+    first, second = two(store)
+    second.stop()
+    for _ in range(5):
+        first._hear(SECONDS_BETWEEN)
+    assert first.missing().startswith("worker 1")
 
 
 def test_too_long_a_silence_ends_the_process(

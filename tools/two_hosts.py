@@ -4,6 +4,7 @@
 
 Needs root and the command ip. Trains on the demo graph from both hosts, compares the run with that of two workers on
 one host, byte for byte; then begins again, cuts the link in mid-training, and waits for both ends to say what happened.
+Names are those of this process, so that two may run at once; nothing leaves the namespaces.
 """
 
 from __future__ import annotations
@@ -11,20 +12,32 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-HOSTS = {"confgcn-a": "10.77.0.1", "confgcn-b": "10.77.0.2"}
 PORT = 29_555
 PATIENCE = 300.0  # seconds for a whole job
 FILES = ("predictions.csv", "model.safetensors", "history.jsonl")
+ENDLESS = ("--set", "epochs=1000000", "--set", "patience=1000000")
+
+
+class Host(NamedTuple):
+    """A namespace, its address, and its end of the link."""
+
+    name: str
+    address: str
+    end: str
+
+
+Hosts = tuple[Host, Host]
 
 
 def main() -> int:
@@ -32,82 +45,113 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="write what was found as JSON")
     asked = parser.parse_args()
-    with two_hosts(), tempfile.TemporaryDirectory() as folder:
-        found = {"date": datetime.now(UTC).date().isoformat(), **trained(Path(folder)), **cut(Path(folder))}
+    with two_hosts() as hosts, tempfile.TemporaryDirectory() as folder:
+        found = {"date": datetime.now(UTC).date().isoformat(), **trained(Path(folder), hosts)}
+        found |= cut(Path(folder), hosts)
     print(json.dumps(found, indent=2))
     if asked.out:
         asked.out.write_text(json.dumps(found, indent=2) + "\n")
-    return 0 if found["same_as_one_host"] and all(found["exit_codes_after_cut"]) else 1
+    return 0 if is_as_it_should(found) else 1
+
+
+def is_as_it_should(found: dict[str, Any]) -> bool:
+    """The same bytes from two hosts; and after the cut neither end well, nor without a word, nor not at all."""
+    ends = zip(found["exit_codes_after_cut"], found["seconds_after_cut"], found["errors_after_cut"], strict=True)
+    return found["same_as_one_host"] and all(code and seconds and errors for code, seconds, errors in ends)
+
+
+def why_not() -> str:
+    """Why there can be no two hosts here; "" where there can."""
+    try:
+        with two_hosts():
+            return ""
+    except FileNotFoundError:
+        return "there is no command ip"
+    except subprocess.CalledProcessError as error:
+        return f"no network namespaces can be made: {error.stderr.decode().strip()}"
 
 
 @contextmanager
-def two_hosts() -> Iterator[None]:
-    """Two namespaces joined by a pair of interfaces."""
-    first, second = HOSTS
+def two_hosts() -> Iterator[Hosts]:
+    """Two namespaces joined by a pair of interfaces; both go in the end, with whatever still runs in them."""
+    number = os.getpid()
+    hosts = Host(f"confgcn-{number}-a", "10.77.0.1", "end-a"), Host(f"confgcn-{number}-b", "10.77.0.2", "end-b")
     try:
-        for host in HOSTS:
-            ip("netns", "add", host)
-        ip("link", "add", "end-a", "netns", first, "type", "veth", "peer", "name", "end-b", "netns", second)
-        for (host, address), end in zip(HOSTS.items(), ("end-a", "end-b"), strict=True):
-            ip("-n", host, "address", "add", f"{address}/24", "dev", end)
-            ip("-n", host, "link", "set", end, "up")
-            ip("-n", host, "link", "set", "lo", "up")
-        yield
+        for host in hosts:
+            ip("netns", "add", host.name)
+        (first, _, one), (second, _, other) = hosts
+        ip("link", "add", one, "netns", first, "type", "veth", "peer", "name", other, "netns", second)
+        for host in hosts:
+            ip("-n", host.name, "address", "add", f"{host.address}/24", "dev", host.end)
+            ip("-n", host.name, "link", "set", host.end, "up")
+            ip("-n", host.name, "link", "set", "lo", "up")
+        yield hosts
     finally:
-        for host in HOSTS:
-            with suppress(subprocess.CalledProcessError):
-                ip("netns", "delete", host)
+        for host in hosts:
+            remove(host)
 
 
-def trained(folder: Path) -> dict[str, Any]:
+def remove(host: Host) -> None:
+    """A namespace lives for as long as a process in it."""
+    with suppress(subprocess.CalledProcessError, FileNotFoundError):
+        for number in ip("netns", "pids", host.name).split():
+            with suppress(ProcessLookupError):
+                os.kill(int(number), signal.SIGKILL)
+        ip("netns", "delete", host.name)
+
+
+def trained(folder: Path, hosts: Hosts, *, epochs: int = 40) -> dict[str, Any]:
     """A job from both hosts, and the same from one."""
     confgcn(folder, "partition", "demo", "--parts", "2", "--out", "shards")
-    words = ("train", "shards", "--epochs", "40")
+    words = ("train", "shards", "--epochs", str(epochs))
     began = time.monotonic()
-    jobs = [started(folder, host, *words, "--out", "both") for host in HOSTS]
+    jobs = [started(folder, host, hosts[0], *words, "--out", "both") for host in hosts]
     said = [job.communicate(timeout=PATIENCE)[1] for job in jobs]
     if any(job.returncode for job in jobs):
-        raise SystemExit("\n".join(said))
+        ends = (f"{host.name}, exit code {job.returncode}:" for host, job in zip(hosts, jobs, strict=True))
+        raise SystemExit("\n".join(text for pair in zip(ends, said, strict=True) for text in pair))
     seconds = time.monotonic() - began
     confgcn(folder, *words, "--out", "one", "--workers", "2")
     same = all((folder / "both" / name).read_bytes() == (folder / "one" / name).read_bytes() for name in FILES)
     return {"same_as_one_host": same, "seconds": round(seconds, 1)}
 
 
-def cut(folder: Path) -> dict[str, Any]:
+def cut(folder: Path, hosts: Hosts) -> dict[str, Any]:
     """Cut the link once there is a checkpoint; how long until both have ended, and what do they say?"""
-    jobs = [
-        started(folder, host, "train", "shards", "--set", "epochs=1000000", "--set", "patience=1000000", "--out", "cut")
-        for host in HOSTS
-    ]
+    jobs = [started(folder, host, hosts[0], "train", "shards", *ENDLESS, "--out", "cut") for host in hosts]
     deadline = time.monotonic() + PATIENCE
     while not list((folder / "cut/checkpoints").glob("epoch-???????.json")) and time.monotonic() < deadline:
         time.sleep(0.2)
     time.sleep(1.0)
-    ip("-n", "confgcn-a", "link", "set", "end-a", "down")
-    began, ended = time.monotonic(), {}
-    while len(ended) < len(jobs) and time.monotonic() < deadline:
-        ended |= {
-            n: time.monotonic() - began for n, job in enumerate(jobs) if n not in ended and job.poll() is not None
-        }
-        time.sleep(0.2)
+    ip("-n", hosts[0].name, "link", "set", hosts[0].end, "down")
+    ended = seconds_until_ended(jobs, deadline)
     for job in jobs:
         job.kill()
-    errors = [line for job in jobs for line in job.communicate()[1].splitlines() if line.startswith("error:")]
+    said = [job.communicate()[1].splitlines() for job in jobs]
     return {
-        "seconds_after_cut": [round(ended[n], 1) if n in ended else None for n in range(len(jobs))],
+        "seconds_after_cut": ended,
         "exit_codes_after_cut": [job.returncode for job in jobs],
-        "errors_after_cut": errors,
+        "errors_after_cut": [[line for line in lines if line.startswith("error:")] for lines in said],
     }
 
 
-def started(folder: Path, host: str, *words: str) -> subprocess.Popen[str]:
+def seconds_until_ended(jobs: Sequence[subprocess.Popen[str]], deadline: float) -> list[float | None]:
+    """From now, for each of them; None where it has not."""
+    began, ended = time.monotonic(), dict[int, float]()
+    while len(ended) < len(jobs) and time.monotonic() < deadline:
+        new = [n for n, job in enumerate(jobs) if n not in ended and job.poll() is not None]
+        ended |= dict.fromkeys(new, round(time.monotonic() - began, 1))
+        time.sleep(0.2)
+    return [ended.get(n) for n in range(len(jobs))]
+
+
+def started(folder: Path, host: Host, first: Host, *words: str) -> subprocess.Popen[str]:
     """torchrun on one of the hosts, which meet at the first."""
-    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{HOSTS['confgcn-a']}:{PORT}", "--rdzv-id", words[-1]]
-    meeting += ["--rdzv-conf", f"is_host={int(host == 'confgcn-a')}"]
+    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{first.address}:{PORT}", "--rdzv-id", words[-1]]
+    meeting += ["--rdzv-conf", f"is_host={int(host == first)}"]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", *meeting]
-    command = ["ip", "netns", "exec", host, *launcher, "--local-addr", HOSTS[host], "-m", "confgcn", *words]
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "end-a" if host == "confgcn-a" else "end-b"}
+    command = ["ip", "netns", "exec", host.name, *launcher, "--local-addr", host.address, "-m", "confgcn", *words]
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": host.end}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 
@@ -116,8 +160,8 @@ def confgcn(folder: Path, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "confgcn", *words], cwd=folder, check=True, capture_output=True)
 
 
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)  # noqa: S607 - where the system has it
+def ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], check=True, capture_output=True).stdout.decode()  # noqa: S607 - of the system
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from confgcn.cli import (
     tune,
 )
 from confgcn.cli.console import complain
+from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
 from confgcn.training.memory_limits import limits_set
 from confgcn.training.signals import stop_signals
@@ -84,26 +85,43 @@ def main() -> NoReturn:
         _check_surroundings()
         sys.exit(app(standalone_mode=False) or 0)
     except _Misuse as error:
-        _complain_of_misuse(error)
-        sys.exit(UsageError.exit_code)
+        _end(_misuse(error), UsageError.exit_code)
     except (ConfGCNError, OSError, MemoryError, RuntimeError, ImportError) as error:
         if not _is_expected(error):
             raise
         if "--debug" in sys.argv:
             traceback.print_exc()
-        complain(_message(error))
-        sys.exit(error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
+        _end(_message(error), error.exit_code if isinstance(error, ConfGCNError) else ResourceError.exit_code)
 
 
-def _complain_of_misuse(error: Any) -> None:
+def _end(message: str, code: int) -> NoReturn:
+    """Of several workers one says it, and all have the code of that one."""
+    if _is_worker():
+        from confgcn.distributed.meeting import said_by_another
+
+        said = said_by_another(code)
+        if said is not None:
+            sys.exit(said)
+    if message:
+        complain(message)
+    sys.exit(code)
+
+
+def _is_worker() -> bool:
+    with suppress(UsageError):
+        return is_started_by_launcher()
+    return False
+
+
+def _misuse(error: Any) -> str:
     """What typer has to say of the words of the command, in our way and with the value it is about."""
     message = error.format_message()
     if not message:  # there were no words, and help was shown
-        return
+        return ""
     cause: Any = getattr(error.__cause__, "errors", list)()
     given = f", got {cause[0]['input']!r}" if cause else ""
     hint = f"; see {error.ctx.command_path} --help" if error.ctx else ""
-    complain(f"{message.removesuffix('.')}{given}{hint}")
+    return f"{message.removesuffix('.')}{given}{hint}"
 
 
 def _check_surroundings() -> None:
@@ -150,6 +168,7 @@ def _shortage(error: Exception) -> str:
 
 def _leave(number: int, frame: Any) -> NoReturn:
     """Before a run handles signals itself nothing can be lost; an exception could be raised inside an import."""
-    with suppress(OSError):
-        os.write(2, b"error: stopped\n")  # past the stream, which may be in the middle of another message
+    if not _is_worker():  # whose launcher says it, once
+        with suppress(OSError):
+            os.write(2, b"error: stopped\n")  # past the stream, which may be in the middle of another message
     os._exit(128 + number)

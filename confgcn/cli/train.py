@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,8 +13,8 @@ import typer
 from confgcn.cli.config_file import settings_in_file
 from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, path_option, print_json
 from confgcn.cli.graph_options import takes_graph
-from confgcn.distributed.launch import is_started_by_launcher, launch, own_rank
-from confgcn.exceptions import DivergedError, StoppedError, UsageError
+from confgcn.distributed.launch import is_started_by_launcher, launch
+from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_WORKERS
 from confgcn.toml import parse_value, read_toml
 
@@ -66,13 +68,13 @@ def train(
     if resume and out is None:
         raise UsageError("--resume needs --out, the run directory to go on with")
     in_parts = is_started_by_launcher()
-    if workers > 1 and not in_parts:
-        _launch(workers, source, out)
-        return
+    if in_parts:  # of a lost connection torch's own log has pages; what it means is said in one line
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 
     from confgcn.cli.progress import ProgressBar
+    from confgcn.experiments.distributed_runs import train_in_parts
     from confgcn.experiments.presets import joined_settings
     from confgcn.experiments.runs import RunRequest
     from confgcn.experiments.runs import train as run
@@ -90,9 +92,12 @@ def train(
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
+    if workers > 1 and not in_parts:
+        _launch(workers, request)
+        return
     bar = ProgressBar(one_line(f"{source.name}, {method}"))
     try:
-        summary = (_train_part if in_parts else run)(request, notify=notice, callbacks=[bar])
+        summary = (train_in_parts if in_parts else run)(request, notify=notice, callbacks=[bar])
     finally:
         bar.close()
     if summary is None:
@@ -103,28 +108,21 @@ def train(
         _show(summary)
 
 
-def _launch(workers: int, source: GraphSource, out: Path | None) -> None:
-    """The same command again, once for every worker."""
-    from confgcn.training.run_directory import free_directory
+def _launch(workers: int, request: RunRequest) -> None:
+    """The same command again, once for every worker; what can be refused at once is refused here."""
+    from confgcn.experiments.distributed_runs import check_request
+    from confgcn.training.run_directory import check_claimable, free_directory
 
     words = sys.argv[1:]
-    if out is None:
-        words += ["--out", str(free_directory(Path("runs"), f"{source.name}-{workers}-workers"))]
+    name = f"{request.source.name}-{workers}-workers"
+    check_request(replace(request, out=request.out or name), workers)
+    if request.out is None:
+        words += ["--out", str(free_directory(Path("runs"), name))]
+    else:
+        check_claimable(Path(request.out), request.if_exists)
     code = launch(workers, words)
     if code:
         raise typer.Exit(code)
-
-
-def _train_part(request: RunRequest, **watching: Any) -> dict[str, Any] | None:
-    """One of several workers; what all of them come to is said by the first."""
-    from confgcn.experiments.distributed_runs import train_in_parts
-
-    try:
-        return train_in_parts(request, **watching)
-    except (UsageError, DivergedError, StoppedError) as error:
-        if own_rank() == 0:
-            raise
-        raise typer.Exit(error.exit_code) from None
 
 
 def _said(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -10,9 +9,11 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
-from confgcn.distributed.launch import VARIABLES
-from confgcn.distributed.watch import Watch, lost_touch
+from confgcn.distributed.launch import is_started_by_launcher
+from confgcn.distributed.meeting import of_this_start, within
+from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
 from confgcn.exceptions import UsageError
 
 PATIENCE = timedelta(days=1)  # of a message: whether a process still lives is for the watch to say
@@ -59,16 +60,18 @@ class ProcessGroup:
 @contextmanager
 def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
     """Meet the other processes, keep an eye on them, and part from them."""
-    missing = [name for name in VARIABLES if name not in os.environ]
-    if missing:
-        raise UsageError(f"not started by torchrun: {', '.join(missing)} is not set")
-    with lost_touch(None):
-        dist.init_process_group(backend, timeout=PATIENCE)
-    watch = Watch.start(dist.get_rank(), dist.get_world_size())
+    if not is_started_by_launcher():
+        raise UsageError("not one of several workers: start them with torchrun")
+    with lost_touch(None), within(LONGEST_MEETING + 5.0, leave):
+        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_MEETING)))
+        watch = Watch.start(rank, size)
     try:
         with lost_touch(watch):
+            store.set_timeout(PATIENCE)
+            meeting = of_this_start(store)
+            dist.init_process_group(backend, store=meeting, rank=rank, world_size=size, timeout=PATIENCE)
             yield ProcessGroup()
-            watch.stop()
+            watch.stop(well=True)
     finally:
         watch.stop()
         if dist.is_initialized():

@@ -32,7 +32,11 @@ Owners = npt.NDArray[np.int16]
 
 
 def check_shards(folder: ShardFolder, parts: Sequence[int]) -> None:
-    """Refuse shards of which a file of these parts was altered, or that no program of ours has written."""
+    """Refuse shards of which a file of these parts was altered, or that no program of ours has written.
+
+    What was looked at is not read again.
+    """
+    parts = [part for part in parts if part not in folder.checked]
     files = folder.files_of(parts)
     with unchanged(files):
         _check_columns(folder)
@@ -47,6 +51,7 @@ def check_shards(folder: ShardFolder, parts: Sequence[int]) -> None:
             _check_edges(folder, part, arrays, owners)
             _check_labels(folder, part, arrays)
             _check_features(folder, part, arrays)
+    folder.checked.update(parts)
 
 
 def owners_of_nodes(folder: ShardFolder) -> Owners:

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from torch import Tensor
 
 from confgcn.data.npy import map_npy
 from confgcn.distributed.shard_record import ShardRecord, read_shard_record
-from confgcn.exceptions import CorruptFileError, DataError, ResourceError, brief
+from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
 from confgcn.files import file_digest
 
 MANIFEST, COLUMNS, NAMES = "partition.json", "columns", "names.json"
@@ -64,10 +64,12 @@ def arrays_of_part(record: ShardRecord) -> tuple[str, ...]:
 class ShardFolder:
     """A folder of shards; arrays are mapped into memory, and read when they are used.
 
-    What is in them is relied on after ``confgcn.distributed.shard_check`` alone.
+    What is in them is relied on after ``confgcn.distributed.shard_check`` alone, which keeps in ``checked`` the parts
+    that it has looked at.
     """
 
     path: Path
+    checked: set[int] = field(default_factory=set, init=False, compare=False, repr=False)
 
     @cached_property
     def record(self) -> ShardRecord:
@@ -134,7 +136,7 @@ class ShardFolder:
     def parts_of(self, rank: int, size: int) -> list[int]:
         """The parts that one of several workers takes."""
         if size > self.num_parts:
-            raise DataError(
+            raise UsageError(
                 f"{self.path}: has {self.num_parts} parts, too few for {size} workers; confgcn partition --parts {size}"
             )
         return [part for part in range(self.num_parts) if worker_of(part, self.num_parts, size) == rank]

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from confgcn.distributed.gather import whole_prediction, whole_weights
 from confgcn.distributed.process_group import ProcessGroup, joined_group
-from confgcn.distributed.shard_files import ShardFolder, is_shard_folder
+from confgcn.distributed.shard_check import check_shards
+from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.exceptions import UsageError
 from confgcn.experiments import outputs
@@ -34,7 +35,7 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.memory import check_memory, return_freed_memory
-from confgcn.training.rules import Record
+from confgcn.training.rules import Record, needs_validation
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
@@ -58,25 +59,21 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
     The first one reads the graph, unless it is in shards already, writes what is not of single parts, and judges the
     whole when it is trained. The run directory is one that all of them see.
     """
-    started, settings = time.monotonic(), request.settings()
-    out = _checked(request, settings)
+    started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
     with stop_request() as stop, computing_with(request.threads), joined_group() as group, ExitStack() as held:
-        is_first = group.rank == 0
-        notify = notify if is_first else _say_nothing
-        if is_first:
-            for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out))):
-                notify(notice)
-        held.enter_context(resumable(out))
-        directory, folder = RunDirectory(out), _shards(request, settings, out, group, notify)
-        if not group.add([directory.finished if is_first else 0])[0]:
-            whole = _train(directory, folder, request, settings, group, stop, notify, callbacks if is_first else ())
+        notify = notify if group.rank == 0 else _say_nothing
+        directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
+        if not group.add([directory.finished if group.rank == 0 else 0])[0]:
+            watching = callbacks if group.rank == 0 else ()
+            whole = _train(directory, folder, request, settings, group, stop, notify, watching)
             if whole is not None:
                 _finish(directory, whole, request, settings, group.size, started=started, notify=notify)
-        return summarise([read_metrics(directory.metrics)], out) if is_first else None
+        return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
-def _checked(request: RunRequest, settings: RunSettings) -> Path:
-    """What several processes cannot do is said before anything is done."""
+def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]:
+    """What several workers cannot do is said before anything is done; returns where the run goes, and how."""
+    settings = request.settings()
     if request.out is None:
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
     if request.seeds > 1:
@@ -86,7 +83,9 @@ def _checked(request: RunRequest, settings: RunSettings) -> Path:
     check_batches(method_class(settings.method), settings.recipe, in_parts=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
-    return Path(request.out)
+    if isinstance(request.source, ShardedGraph):
+        request.source.folder.parts_of(0, workers)
+    return Path(request.out), settings
 
 
 def _if_exists(request: RunRequest, out: Path) -> IfExists:
@@ -95,41 +94,77 @@ def _if_exists(request: RunRequest, out: Path) -> IfExists:
     return "resume" if is_restart and RunDirectory(out).holds_run else request.if_exists
 
 
-def _shards(request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, notify: Notify) -> ShardFolder:
-    """The graph in shards, made where it is not; the run's first files are written on the way."""
+def _opened(
+    request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, held: ExitStack, notify: Notify
+) -> ShardFolder:
+    """The graph in shards, made where it is not; the run's first files are written when all has been looked at."""
     source = request.source
     folder = ShardFolder(source.path if isinstance(source, ShardedGraph) else RunDirectory(out).shards)
+    if isinstance(source, ShardedGraph):
+        _look_at_shards(folder, request, settings, group)
     if group.rank == 0:
-        _begin(request, settings, RunDirectory(out), folder, group.size, notify)
+        graph = None if isinstance(source, ShardedGraph) else _whole(request, settings, group.size)
+        for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out))):
+            notify(notice)
+        _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
+    held.enter_context(resumable(out))
     group.wait()
+    if not isinstance(source, ShardedGraph) and is_shard_folder(folder.path):
+        check_shards(folder, folder.parts_of(group.rank, group.size))
     return folder
 
 
+def _look_at_shards(folder: ShardFolder, request: RunRequest, settings: RunSettings, group: ProcessGroup) -> None:
+    """Every worker looks at its own, before one of them writes anything."""
+    made_with = folder.record.split_seed
+    if request.split_seed != made_with:
+        raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
+    check_shards(folder, folder.parts_of(group.rank, group.size))
+    own = (folder.array("split", part) for part in folder.parts_of(group.rank, group.size))
+    found = sum(int((split == SPLIT.index("validation")).sum()) for split in own)
+    if not group.add([found])[0] and needs_validation(settings.recipe.select, settings.recipe.stop):
+        raise _no_validation(folder.record.name)
+
+
+def _whole(request: RunRequest, settings: RunSettings, size: int) -> Graph:
+    """The graph that is to be cut."""
+    graph = request.source.load(request.split_seed)
+    check_fittable(graph, settings)
+    if is_needed(graph, settings):
+        raise _no_validation(graph.name)
+    if size > graph.num_nodes:
+        raise UsageError(f"workers = {size}: {graph.name} has {graph.num_nodes} nodes, and each needs one")
+    return graph
+
+
+def _no_validation(name: str) -> UsageError:
+    return UsageError(f"{name}: no validation nodes; several workers need some, for example --validation 0.2")
+
+
 def _begin(
-    request: RunRequest, settings: RunSettings, directory: RunDirectory, folder: ShardFolder, size: int, notify: Notify
+    request: RunRequest,
+    settings: RunSettings,
+    directory: RunDirectory,
+    folder: ShardFolder,
+    graph: Graph | None,
+    size: int,
+    notify: Notify,
 ) -> None:
-    if isinstance(request.source, ShardedGraph):
-        made_with = folder.record.split_seed
-        if request.split_seed != made_with:
-            raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
+    """The first files of the run, and the shards of a graph that has none."""
+    if graph is None:
         fingerprint, notices = folder.record.graph_sha256, folder.record.remarks
     else:
-        graph = request.source.load(request.split_seed)
-        check_fittable(graph, settings)
-        if is_needed(graph, settings):
-            raise UsageError(
-                f"{graph.name}: no validation nodes; several workers need some, for example --validation 0.2"
-            )
         fingerprint, notices = graph.fingerprint, graph.notices()
+    directory.start(run_config(request))
+    damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
+    if graph is not None and not directory.finished:
         if is_shard_folder(folder.path) and not _fits(ShardFolder(folder.path), fingerprint, size):
             shutil.rmtree(folder.path)
         if not is_shard_folder(folder.path):
             make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
-        if request.source.needs_copy:
-            outputs.keep_graph(directory, graph)
-    directory.start(run_config(request))
+    if graph is not None and request.source.needs_copy:
+        outputs.keep_graph(directory, graph)
     changes = outputs.record_environment(directory.environment, fingerprint, notices)
-    damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
     for notice in (*settings_notices(request, settings), *notices, *changes, *damages):
         notify(notice)
 

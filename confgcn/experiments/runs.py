@@ -174,6 +174,7 @@ def run_once(
         notify(f"{damage}; the run is made again")
     if directory.finished:
         directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
+        directory.clear_shards()
         return read_metrics(directory.metrics)
     if keep is not None:
         outputs.keep_graph(directory, keep)
@@ -192,6 +193,7 @@ def run_once(
     finished = conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
     outputs.write_run(directory, finished)
     directory.clear_checkpoints()
+    directory.clear_shards()  # of several workers, whose run this process has ended
     return finished.metrics
 
 

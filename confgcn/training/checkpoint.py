@@ -17,6 +17,7 @@ from confgcn.training.state_rows import State, joined_state
 
 KEEP = 2  # the newest, and the one before it should the newest be damaged
 SECONDS_BETWEEN = 5.0
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of which one may have reached some processes, and not yet all
 _NUMBERED = re.compile(r"epoch-\d+")
 
 
@@ -67,10 +68,10 @@ class Checkpointer(Callback):
             self._save(loop)
 
     def _stop_if_asked(self, loop: TrainingLoop) -> None:
-        stopped = self.request.received
-        if loop.group.add([stopped is not None])[0]:
+        asked = loop.group.add([float(self.request.received == number) for number in STOPS])
+        if any(asked):
             self._save(loop)
-            number = signal.SIGTERM if stopped is None else signal.Signals(stopped)
+            number = STOPS[asked.index(max(asked))]
             message = f"stopped by {number.name} after epoch {len(loop.history)}; the state is saved"
             raise StoppedError(message, number)
 

@@ -142,13 +142,15 @@ class RunDirectory:
         files = [file for file in self.path.iterdir() if file.name != became(file.name) in own]
         for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
             left_over.unlink(missing_ok=True)
+        for left_over in self.path.glob(f"{self.shards.name}.*.tmp"):
+            if left_over.is_dir() and not left_over.is_symlink():
+                shutil.rmtree(left_over, ignore_errors=True)
 
 
 @contextmanager
 def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     """Hold the directory for this process; yields notices about what was found in it."""
-    check_idle(path)
-    _check_target(path, if_exists)
+    check_claimable(path, if_exists)
     with held(path) as notices:
         _check_target(path, if_exists)  # again: another process may have begun and ended a run in between
         if if_exists == "overwrite":
@@ -169,6 +171,12 @@ def held(path: Path) -> Iterator[list[str]]:
             yield notices
         finally:
             lock.truncate(0)
+
+
+def check_claimable(path: Path, if_exists: IfExists) -> None:
+    """May a run be written into this directory now? Nothing is changed in it."""
+    check_idle(path)
+    _check_target(path, if_exists)
 
 
 def refuse_link(folder: Path) -> None:

@@ -28,6 +28,15 @@ def test_sound_ones_pass(shards: Path, sparse_shards: Path) -> None:
     assert owners_of_nodes(ShardFolder(shards)).tolist() == [0, 0, 0, 1, 1, 2]
 
 
+def test_a_part_is_looked_at_once(shards: Path, forge: Forge) -> None:
+    folder = ShardFolder(shards)
+    check_shards(folder, [0])
+    (shards / "part-0000/indices.npy").unlink()
+    check_shards(folder, [0, 1])
+    with pytest.raises(CorruptFileError, match=r"part-0000/indices\.npy"):
+        check(shards, 0)
+
+
 def whole(*numbers: int) -> Any:
     return np.array(numbers, dtype=np.int64)
 

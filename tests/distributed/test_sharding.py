@@ -13,7 +13,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder, worker_of
 from confgcn.distributed.sharding import Cut, parts_of_nodes
 from confgcn.distributed.shards import load_whole
-from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
+from confgcn.exceptions import CorruptFileError, ResourceError, UsageError
 from confgcn.experiments.sharded_graph import columns_of, make_shards
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
@@ -109,7 +109,7 @@ def test_workers_take_all_parts_in_rows(tmp_path: Path, graph: Graph) -> None:
     folder = ShardFolder(tmp_path / "shards")
     assert [folder.parts_of(rank, 2) for rank in range(2)] == [[0, 1, 2], [3, 4]]
     assert worker_of(torch.arange(5), 5, 2).tolist() == [0, 0, 0, 1, 1]
-    with pytest.raises(DataError, match="5 parts, too few for 6 workers"):
+    with pytest.raises(UsageError, match="5 parts, too few for 6 workers"):
         folder.parts_of(0, 6)
 
 

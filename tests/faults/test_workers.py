@@ -1,0 +1,273 @@
+"""One training in several processes: killed, frozen, cut off and left behind. Each time it ends in time, one process
+says what happened, nothing is left running, and any number of workers goes on from the last checkpoint."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Outside, Started, Tables
+
+SPLIT = ("--validation", 0.3, "--test", 0.2)
+# Without dropout: what is dropped is drawn by every worker for its own rows, so another number of them draws other.
+EVERY_NODE = ("--set", "dropout=0", "--set", "node_dropout=0")
+GRAPH = ("train", "mygraph", *SPLIT, "--set", "patience=100000", *EVERY_NODE, "--out", "run")
+TRAIN = (*GRAPH, "--epochs", 80)
+ENDLESS = (*GRAPH, "--epochs", 100_000)
+RESULTS = ("predictions.csv", "model.safetensors")
+TOLERANCE = 0.001  # of a probability, between two numbers of workers
+WaitUntil = Callable[..., None]
+# What every worker runs first: it saves after each epoch, and waits for others no longer than a test can.
+HURRIED = """
+import os
+if "RANK" in os.environ:
+    from confgcn.distributed import watch
+    from confgcn.training.checkpoint import Checkpointer
+    Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
+    watch.LONGEST_SILENCE = 6.0
+"""
+MEETING_BRIEFLY = """
+from confgcn.distributed import process_group
+process_group.LONGEST_MEETING = 1.0
+"""
+
+
+def hurried(folder: Path) -> dict[str, str]:
+    """An environment in which every Python runs these lines first."""
+    place = folder.parent / "first"
+    place.mkdir(exist_ok=True)
+    (place / "sitecustomize.py").write_text(HURRIED)
+    paths = [str(place), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def children(number: int) -> dict[int, int]:
+    """The workers that a process has started, by rank."""
+    found: dict[int, int] = {}
+    for task in Path(f"/proc/{number}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            rank = re.search(r"\0RANK=(\d+)\0", Path(f"/proc/{child}/environ").read_text())
+            found |= {int(rank[1]): int(child)} if rank else {}
+    return found
+
+
+def is_running(number: int) -> bool:
+    stat = Path(f"/proc/{number}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return list((folder / "run/checkpoints").glob("epoch-???????.json"))
+
+
+def newest(folder: Path) -> str:
+    return max((file.name for file in checkpoints(folder)), default="")
+
+
+def begin(outside: Outside, wait_until: WaitUntil, workers: int, *words: Any) -> tuple[Started, dict[int, int]]:
+    """A job of so many workers that has saved a checkpoint, and the workers."""
+    outside.write_graph()
+    before = newest(outside.folder)
+    started = outside.start(*words, "--workers", workers, environment=hurried(outside.folder), has_workers=True)
+    wait_until(lambda: newest(outside.folder) > before or not started.process.is_alive(), 120.0)
+    assert started.process.is_alive(), started.wait().errors
+    assert started.process.pid is not None
+    found = children(started.process.pid)
+    assert found.keys() == set(range(workers))
+    return started, found
+
+
+def ended_with(started: Started, workers: dict[int, int], wait_until: WaitUntil, *, code: int) -> str:
+    """The one error of a job that has ended, in time and as a whole."""
+    ended = started.wait(60)
+    assert (ended.code, "Traceback" in ended.errors) == (code, False), ended.errors
+    wait_until(lambda: not any(map(is_running, workers.values())), 15.0)
+    (error,) = re.findall(r"(?m)^error: .*$", ended.errors)
+    return str(error)
+
+
+def probabilities(run: Path) -> dict[str, float]:
+    with (run / "predictions.csv").open(newline="") as stream:
+        return {row["node"]: float(row["probability"]) for row in csv.DictReader(stream)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(outside_before: Outside) -> Path:
+    """The run of two workers that nothing has happened to."""
+    outside_before.write_graph()
+    outside_before.accepts(*TRAIN, "--workers", 2, environment=hurried(outside_before.folder), has_workers=True)
+    return outside_before.folder / "run"
+
+
+@pytest.mark.fault("P17", "P18", "P21")
+def test_killed_and_frozen_workers_are_named_and_another_number_goes_on(
+    outside: Outside, wait_until: WaitUntil, undisturbed: Path
+) -> None:
+    started, workers = begin(outside, wait_until, 2, *TRAIN)
+    os.kill(workers[0], signal.SIGKILL)
+    error = ended_with(started, workers, wait_until, code=4)
+    assert f"worker 0 (process {workers[0]}) was ended by SIGKILL" in error
+    assert "--resume" in error
+    started, workers = begin(outside, wait_until, 3, *TRAIN, "--resume")
+    os.kill(workers[1], signal.SIGSTOP)
+    error = ended_with(started, workers, wait_until, code=4)
+    assert re.search(rf"worker 1 \(process {workers[1]} on .*\) has not been heard of for \d s: it is frozen", error)
+    outside.accepts(*TRAIN, "--resume")
+    assert probabilities(outside.folder / "run") == pytest.approx(probabilities(undisturbed), abs=TOLERANCE)
+    assert not list((outside.folder / "run").glob("*shards*"))
+
+
+@pytest.mark.fault("P17", "P18")
+def test_torchrun_starts_workers_again_that_froze_or_were_killed(
+    outside: Outside, wait_until: WaitUntil, undisturbed: Path
+) -> None:
+    outside.write_graph()
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2"]
+    surroundings = {**os.environ, **hurried(outside.folder)}
+    command = [*torchrun, "-m", "confgcn", *map(str, TRAIN)]
+    job = subprocess.Popen(command, cwd=outside.folder, env=surroundings, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: bool(checkpoints(outside.folder)), 120.0)
+        first = children(job.pid)
+        os.kill(first[0], signal.SIGSTOP)
+        wait_until(lambda: not any(map(is_running, first.values())), 60.0)
+        before = newest(outside.folder)
+        wait_until(lambda: newest(outside.folder) > before, 120.0)
+        os.kill(children(job.pid)[1], signal.SIGKILL)
+        said = job.communicate(timeout=120)[1].decode()
+    finally:
+        job.kill()  # and with it, soon after, its workers
+    assert job.returncode == 0, said
+    assert "worker 0" in said
+    assert "worker 1" in said
+    for name in RESULTS:
+        assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
+
+
+@pytest.mark.fault("P17")
+def test_workers_do_not_outlive_whoever_started_them(
+    outside: Outside, wait_until: WaitUntil, undisturbed: Path
+) -> None:
+    started, workers = begin(outside, wait_until, 2, *TRAIN)
+    started.process.kill()
+    assert started.wait(10).code == -signal.SIGKILL
+    wait_until(lambda: not any(map(is_running, workers.values())), 15.0)
+    errors = re.findall(r"(?m)^error: .*$", started.errors.read_text())
+    assert len(errors) == 1, errors
+    assert f"process {started.process.pid}, which had started the workers, has ended" in errors[0]
+    outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=hurried(outside.folder), has_workers=True)
+    for name in RESULTS:
+        assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
+
+
+@pytest.mark.fault("P02", "P03", "P04", "P20")
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
+def test_a_signal_stops_all_workers_which_listened_on_the_loopback_alone(
+    outside: Outside, wait_until: WaitUntil, number: int, times: int
+) -> None:
+    started, workers = begin(outside, wait_until, 2, *ENDLESS)
+    assert started.process.pid is not None
+    listening = [address for process in (started.process.pid, *workers.values()) for address in listens_at(process)]
+    assert len(listening) >= 3
+    assert set(listening) == {"0100007F"}
+    for _ in range(times):
+        started.send(number)
+    error = ended_with(started, workers, wait_until, code=128 + number)
+    assert f"by {signal.Signals(number).name}" in error
+    assert times > 1 or "the state is saved" in error
+    assert checkpoints(outside.folder)
+
+
+def listens_at(process: int) -> list[str]:
+    """The addresses at which a process listens, as the kernel writes them."""
+    links = [str(file.readlink()) for file in Path(f"/proc/{process}/fd").iterdir() if file.is_symlink()]
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    return [line[1].split(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in links]
+
+
+@pytest.mark.fault("P19")
+@pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", "100000", ""])
+def test_a_number_of_workers_that_cannot_be(outside: Outside, workers: str) -> None:
+    outside.refuses("train", "demo", "--out", "run", "--workers", workers, code=2, naming=["--workers"])
+
+
+@pytest.mark.fault("P19")
+def test_more_workers_than_nodes(outside: Outside) -> None:
+    outside.write("g/edges.csv", "source,target\na,b\nb,c\n")
+    outside.write("g/nodes.csv", "id,label,split,width\na,p,train,1\nb,q,train,0\nc,p,validation,1\n")
+    naming = ["workers = 4", "has 3 nodes"]
+    outside.refuses("train", "g", "--out", "run", "--workers", 4, code=2, naming=naming, has_workers=True)
+
+
+@pytest.mark.fault("P10", "P12", "P19")
+def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outside, undisturbed: Path) -> None:
+    outside.write_graph()
+    outside.accepts("partition", "mygraph", "--validation", 0.3, "--parts", 2, "--out", "shards")
+    words = ("train", "shards", "--out", "new", "--workers", 3)
+    outside.refuses(*words, code=2, naming=["2 parts", "--parts 3"])
+    shutil.copytree(undisturbed, outside.folder / "run")
+    outside.refuses(*TRAIN, "--workers", 2, code=2, naming=["already holds a run"])
+    outside.refuses("train", "demo", "--method", "gcn", "--workers", 2, code=2, naming=["gcn cannot be trained"])
+
+
+@pytest.mark.fault("P17")
+def test_a_damage_that_every_worker_meets_is_told_once(outside: Outside) -> None:
+    outside.write_graph()
+    outside.accepts("partition", "mygraph", "--validation", 0.3, "--parts", 2, "--out", "shards")
+    for part in (0, 1):
+        file = outside.folder / f"shards/part-000{part}/labels.npy"
+        file.write_bytes(file.read_bytes()[:-1] + b"x")
+    words = ("train", "shards", "--out", "run", "--workers", 2)
+    outside.refuses(*words, code=3, naming=["labels.npy", "corrupt"], has_workers=True)
+
+
+@pytest.mark.fault("P20")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_port_that_something_else_has_taken(tables: Tables, rank: int) -> None:
+    """Started by hand: ``--workers`` takes a port that is free, and where torchrun looks for one is its own affair."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        naming = ["127.0.0.1:" + port]
+        tables.refuses_to_train(code=4, naming=naming, environment=told, before=MEETING_BRIEFLY)
+
+
+@pytest.mark.fault("P19", "P20")
+def test_half_of_what_a_worker_must_know(tables: Tables) -> None:
+    tables.refuses_to_train(code=2, naming=["RANK is set, but not WORLD_SIZE"], environment={"RANK": "0"})
+
+
+@pytest.mark.fault("P17", "P18", "P20", "P21")
+def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
+    script: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = script("tools/two_hosts.py")
+    reason = tool.why_not()
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", hurried(folder)["PYTHONPATH"])
+    with tool.two_hosts() as hosts:
+        found = tool.trained(folder, hosts, epochs=5) | tool.cut(folder, hosts)
+    assert tool.is_as_it_should(found), found
+    assert max(found["seconds_after_cut"]) < 60, found
+    one, other = found["errors_after_cut"]
+    assert "worker 1" in one[0]
+    assert "has not been heard of" in one[0]
+    assert "worker 1 has had no answer from 10.77.0.1" in other[0]

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from contextlib import chdir
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -48,6 +50,7 @@ READ_BY: dict[str, str | None] = {
     "data/sources.py": "named/",
     "data/store_output.py": "mapped/",
     "data/unpickle.py": "planetoid/",
+    "data/whole_folder.py": None,
     "experiments/outputs.py": "resume/",
     "experiments/paper/environment.py": None,
     "experiments/paper/results.py": "reproduce/",
@@ -81,12 +84,15 @@ def readers(fuzz: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 def tried(read: Callable[[Path], object], numbers: range = range(1, 2), **fields: Any) -> list[Any]:
     """What comes of these cases of a reader that does so; even ones are canaries, odd ones damaged."""
+    from fuzzing import trial
     from fuzzing.engine import run
     from fuzzing.reader import Reader
 
     outcomes: list[Any] = []
     reader = Reader("one", read, {"slot.txt": b"a,b\n1,2\n"}, fields.pop("beside", {}), **fields)
-    run([(reader, numbers)], seed=0, watch=lambda _, outcome: outcomes.append(outcome))
+    held = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()  # readers are forked of this
+    with mock.patch.object(trial, "MOST_BYTES", held + trial.MOST_BYTES):
+        run([(reader, numbers)], seed=0, watch=lambda _, outcome: outcomes.append(outcome))
     return sorted(outcomes, key=lambda outcome: int(outcome.case))
 
 
@@ -158,7 +164,7 @@ def warns(_: Path) -> object:
 
 
 def takes_memory(_: Path) -> object:
-    return len(b"x" * (2**30 + 1))
+    return len(b"x" * (3 * 2**29))
 
 
 def unpickles(folder: Path) -> object:

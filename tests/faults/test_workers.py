@@ -4,6 +4,7 @@ says what happened, nothing is left running, and any number of workers goes on f
 from __future__ import annotations
 
 import csv
+import fcntl
 import os
 import re
 import shutil
@@ -222,6 +223,9 @@ def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outsid
     outside.refuses(*words, code=2, naming=["2 parts", "--parts 3"])
     shutil.copytree(undisturbed, outside.folder / "run")
     outside.refuses(*TRAIN, "--workers", 2, code=2, naming=["already holds a run"])
+    with (outside.folder / "run/run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outside.refuses(*TRAIN, "--workers", 2, "--resume", code=7, naming=["run: in use by process"])
     outside.refuses("train", "demo", "--method", "gcn", "--workers", 2, code=2, naming=["gcn cannot be trained"])
 
 

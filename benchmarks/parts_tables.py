@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from typing import Any
 
@@ -130,8 +131,13 @@ def cut_table(rows: Rows) -> str:
 
 
 def two_hosts_text(found: dict[str, Any]) -> str:
-    """As a list of what was seen."""
-    return "```\n" + json.dumps(found, indent=1) + "\n```\n"
+    """What was seen, and what each host said."""
+    same = "the same bytes" if found["same_as_one_host"] else "OTHER bytes"
+    lines = [f"- 40 epochs on the demo graph: {same} as two workers on one host, {found['seconds']:.0f} s."]
+    for host, (seconds, said) in enumerate(zip(found["seconds_after_cut"], found["errors_after_cut"], strict=True)):
+        words = " ".join(re.sub(r"\(process \d+ on \w+\)|:\d+(?=,)", "...", text) for text in said)
+        lines.append(f"- Link cut, host {host + 1}: ended after {seconds:.0f} s; `{words}`")
+    return "\n".join([*lines, f"- {found['date']}."]) + "\n"
 
 
 def shares_table(rows: Rows) -> str:

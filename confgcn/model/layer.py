@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from confgcn.ops import Halo, aggregate, convolve, matmul, of_sources, propagate
+from confgcn.ops import Halo, convolve, matmul, propagate
 from confgcn.ops import dropout as dropped
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -47,13 +47,11 @@ class ConfidenceConvolution(nn.Module):
         steps: int = 0,
         halo: Halo | None = None,
     ) -> Tensor:
-        if not steps and halo is None:
-            return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout)
+        if not steps:
+            return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout, halo=halo)
         message = matmul(dropped(features, dropout, training=True), self.weight)
         if self.bias is not None:
             message = message + self.bias
-        if not steps:
-            return aggregate(structure, influence, *of_sources(halo, message))
         return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps, halo=halo)
 
 

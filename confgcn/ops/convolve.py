@@ -13,6 +13,7 @@ from confgcn import kernels
 from confgcn.ops.dropout import Mask
 from confgcn.ops.dropout import dropout as dropout_of
 from confgcn.ops.function import HandDerived
+from confgcn.ops.halo import Halo, joined, of_sources, return_copies
 from confgcn.ops.product import aggregate
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -27,13 +28,15 @@ def convolve(
     bias: Tensor | None = None,
     *,
     dropout: float = 0.0,
+    halo: Halo | None = None,
 ) -> Tensor:
     r"""Transform the sources' features and add them up over the edges of each target.
 
     .. math:: y_v = \sum_{u \in N(v)} a_{uv} (W^T D(x_u) + b)
 
     D is dropout, on the stored non-zeros of sparse features. The same as :func:`dropout`, :func:`matmul` and
-    :func:`aggregate` in a row, in fewer steps and in less memory.
+    :func:`aggregate` in a row, in fewer steps and in less memory. In a part of a graph the messages of sources that
+    other parts own are borrowed.
 
     Shapes: features (sources, in), weight (in, out), bias (out,), edge_weights (E,) -> (targets, out).
     """
@@ -41,8 +44,8 @@ def convolve(
     if isinstance(features, SparseMatrix):
         structure, values = features.structure, features.values
     elif bias is None and weight.shape[0] < weight.shape[1]:  # the narrower rows are added up
-        return aggregate(adjacency, edge_weights, _dense_dropout(features, dropout)) @ weight
-    output: Tensor = _Convolution.of(edge_weights, values, weight, bias, adjacency, structure, dropout)
+        return aggregate(adjacency, edge_weights, *of_sources(halo, _dense_dropout(features, dropout))) @ weight
+    output: Tensor = _Convolution.of(edge_weights, values, weight, bias, adjacency, structure, dropout, halo)
     return output
 
 
@@ -69,11 +72,14 @@ class _Convolution(HandDerived):
         adjacency: SparseStructure,
         structure: SparseStructure | None,
         rate: float,
+        halo: Halo | None,
     ) -> Tensor:
         ctx.adjacency, ctx.structure, ctx.mask = adjacency, structure, Mask.draw(rate) if rate else None
         message = _Dropped(features, structure, ctx.mask).times(weight)
         if bias is not None:
             message += bias
+        ctx.rows, ctx.halo = len(message), halo
+        message = joined(message, halo)
         ctx.save_for_backward(edge_weights, features, weight, message)
         return kernels.active().multiply(adjacency, edge_weights, message)
 
@@ -85,10 +91,11 @@ class _Convolution(HandDerived):
         dropped = _Dropped(features, ctx.structure, ctx.mask)
         needs_edges, needs_features, _, needs_bias, *_ = ctx.needs_input_grad
         to_edges = core.entry_products(ctx.adjacency, gradient, message) if needs_edges else None
-        to_message = core.multiply_transposed(ctx.adjacency, edge_weights, gradient)
+        to_sources = core.multiply_transposed(ctx.adjacency, edge_weights, gradient)
+        to_message = return_copies(to_sources, ctx.rows, ctx.halo)
         to_bias = to_message.sum(0) if needs_bias else None
         to_features = dropped.gradient(to_message, weight) if needs_features else None
-        return to_edges, to_features, dropped.transposed_times(to_message), to_bias, None, None, None
+        return to_edges, to_features, dropped.transposed_times(to_message), to_bias, None, None, None, None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 
-from confgcn.ops import of_sources, propagate
+from confgcn.ops import convolve, of_sources, propagate
 from confgcn.ops.halo import joined, return_copies
 from confgcn.sparse import SparseStructure
 
@@ -72,3 +73,20 @@ def test_a_walk_borrows_in_every_step() -> None:
     found = propagate(structure, weights, values, steps=2, halo=HALO)
     assert torch.allclose(found, expected)
     assert torch.autograd.gradcheck(lambda rows: propagate(structure, weights, rows, steps=2, halo=HALO), (values,))
+
+
+@pytest.mark.parametrize("width", [2, 5])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_a_convolution_borrows_messages_or_what_they_are_made_of(width: int, has_bias: bool) -> None:
+    """Narrow features are borrowed before they are transformed, wide ones afterwards."""
+    structure = SparseStructure(torch.tensor([0, 2, 4, 6]), torch.tensor([0, 3, 1, 4, 0, 2]), (3, 5))
+    kinds = {"dtype": torch.double, "requires_grad": True}
+    inputs = [torch.rand(shape, **kinds) for shape in ((6,), (3, 4), (4, width))]
+    bias = torch.rand(width, **kinds) if has_bias else None
+    dense = torch.zeros(3, 5, dtype=torch.double)
+    dense[structure.rows, structure.indices] = inputs[0].detach()
+    message = (inputs[1] @ inputs[2] + (0.0 if bias is None else bias)).detach()
+    found = convolve(structure, *inputs, bias, halo=HALO)
+    assert torch.allclose(found, dense @ torch.cat([message, HALO.matrix @ message]))
+    given = (*inputs, *([] if bias is None else [bias]))
+    assert torch.autograd.gradcheck(lambda *tensors: convolve(structure, *tensors, halo=HALO), given)

@@ -58,7 +58,8 @@ QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200", 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
-        *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.experiments.runs", "confgcn.experiments.saved_run"),
+        *("confgcn.cli.main", "confgcn.cli.streams", "confgcn.cli.progress"),
+        *("confgcn.experiments.runs", "confgcn.experiments.saved_run"),
         *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes"),  # the last: for a first step backwards
         "pytest",  # what a process imports again that is forked for it
     ]

@@ -25,7 +25,7 @@ from confgcn.data.datasets import load_graph
 from confgcn.distributed.gather import whole_rows
 from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_files import ShardFolder
-from confgcn.distributed.shards import load_shard
+from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.experiments.presets import RunSettings, make_method, resolve
 from confgcn.experiments.sharded_graph import columns_of, make_shards
 from confgcn.graph import Graph
@@ -71,10 +71,22 @@ def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, fl
         place = Path(folder)
         make_shards(place / "shards", graph, workers)
         (place / "tasks.json").write_text(json.dumps(tasks))
-        command = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
-        subprocess.run([sys.executable, "-m", *command, __file__, "--part-of", folder], check=True, capture_output=True)
-        founds = [torch.load(place / f"{number}.pt", weights_only=True) for number in range(len(tasks))]
+        founds = [alone(place, task) for task in tasks] if workers == 1 else together(place, workers, len(tasks))
     return [distances(as_precise(graph, task), task, found) for task, found in zip(tasks, founds, strict=True)]
+
+
+def alone(place: Path, task: Task) -> dict[str, Tensor]:
+    """One process that reads shards is not told from any other."""
+    loss, gradients = two_steps(as_precise(load_whole(ShardFolder(place / "shards")), task), task)
+    return {"loss": torch.tensor(loss, dtype=torch.double), **gradients}
+
+
+def together(place: Path, workers: int, tasks: int) -> list[dict[str, Tensor]]:
+    """What several workers come to."""
+    command = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
+    words = [sys.executable, "-m", *command, __file__, "--part-of", str(place)]
+    subprocess.run(words, check=True, capture_output=True)
+    return [torch.load(place / f"{number}.pt", weights_only=True) for number in range(tasks)]
 
 
 def distances(graph: Graph, task: Task, found: dict[str, Tensor]) -> dict[str, float]:

@@ -86,7 +86,7 @@ def main() -> None:
         measure(ShardFolder(Path(shards)), preset, int(threads), int(steps))
     else:
         for size in asked.sizes:
-            with tempfile.TemporaryDirectory(dir=".") as folder:
+            with tempfile.TemporaryDirectory() as folder:
                 run(Path(folder), size, asked.rounds, asked.what)
 
 

@@ -21,9 +21,9 @@ def partition(
     parts: Annotated[int, typer.Option(min=1, max=MAX_PARTS, help="Number of shards: at least one a worker.")],
     out: Annotated[Path, path_option(help="New folder for the shards.")],
     by: Annotated[
-        Literal["metis", "hash"],
-        typer.Option(help="metis: few edges between parts (needs confgcn[partition]); hash: by number, at once."),
-    ] = "metis",
+        Literal["metis", "hash"] | None,
+        typer.Option(help="metis: few edges between parts, the default where it is installed; hash: by number."),
+    ] = None,
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -33,12 +33,14 @@ def partition(
 
     then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
     """
-    from confgcn.experiments.sharded_graph import make_shards
+    from confgcn.experiments.sharded_graph import cut_notices, make_shards
 
     graph = source.load(split_seed)
     for text in graph.notices():
         notice(text)
     record = make_shards(out, graph, parts, how=by, is_named=source.is_named, split_seed=split_seed)
+    for text in cut_notices(record, by):
+        notice(text)
     edges = max(record["entries"] - record["num_nodes"], 1)
     found = {"shards": str(out), "parts": record["parts"], "cut": record["crossing"] / edges}
     if as_json:

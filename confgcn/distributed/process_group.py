@@ -9,6 +9,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
 from confgcn.distributed.launch import is_started_by_launcher
@@ -22,8 +23,22 @@ PATIENCE = timedelta(days=1)  # of a message: whether a process still lives is f
 class ProcessGroup:
     """The other processes of the job; every one asks the same of it, in the same order."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store, watch: Watch) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        self.store, self.watch = store, watch
+
+    def set_up(self) -> None:
+        """All of them are ready to train: from now on a long silence is a fault."""
+        self.wait()
+        self.watch.is_set_up = True
+
+    def remember(self, what: str) -> None:
+        """Write down what holds for the job, should it be started again."""
+        self.store.set(f"confgcn/{what}", "1")
+
+    def remembers(self, what: str) -> bool:
+        """Was it written down, now or before the job was started again?"""
+        return bool(self.store.check([f"confgcn/{what}"]))
 
     def add(self, numbers: Sequence[float]) -> list[float]:
         total = torch.tensor(list(numbers), dtype=torch.double)
@@ -70,7 +85,7 @@ def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
             store.set_timeout(PATIENCE)
             meeting = of_this_start(store)
             dist.init_process_group(backend, store=meeting, rank=rank, world_size=size, timeout=PATIENCE)
-            yield ProcessGroup()
+            yield ProcessGroup(store, watch)
             watch.stop(well=True)
     finally:
         watch.stop()

@@ -37,6 +37,8 @@ def check_shards(folder: ShardFolder, parts: Sequence[int]) -> None:
     What was looked at is not read again.
     """
     parts = [part for part in parts if part not in folder.checked]
+    if not parts:
+        return
     files = folder.files_of(parts)
     with unchanged(files):
         _check_columns(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,19 +28,24 @@ Cut = Literal["metis", "hash"]
 _MIXER = 0x9E3779B97F4A7C15 - 2**64  # Fibonacci hashing: near numbers come far apart
 
 
-def parts_of_nodes(graph: Graph, num_parts: int, how: Cut, *, seed: int = 0) -> Tensor:
-    """The part of each node, (N,); none of them is empty."""
+def best_cut() -> Cut:
+    """METIS, where it is installed."""
+    return "hash" if find_spec("pymetis") is None else "metis"
+
+
+def parts_of_nodes(graph: Graph, num_parts: int, how: Cut, *, seed: int = 0) -> tuple[Tensor, Cut]:
+    """The part of each node, (N,), none of which is empty, and how they were cut in the end."""
     if not 1 <= num_parts <= graph.num_nodes:
         raise UsageError(f"parts = {num_parts}: expected a whole number from 1 to {graph.num_nodes}, one node each")
     if num_parts == 1:
-        return torch.zeros(graph.num_nodes, dtype=torch.long)
+        return torch.zeros(graph.num_nodes, dtype=torch.long), how
     if how == "metis":
         with seeded(seed):
             parts = metis(graph, num_parts)
     else:
         parts = ((torch.arange(graph.num_nodes) * _MIXER) >> 32) % num_parts
     is_used = torch.bincount(parts, minlength=num_parts) > 0
-    return parts if bool(is_used.all()) else torch.arange(graph.num_nodes) % num_parts
+    return (parts, how) if bool(is_used.all()) else (torch.arange(graph.num_nodes) % num_parts, "hash")
 
 
 def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any], columns: Tensor) -> dict[str, Any]:
@@ -52,7 +58,8 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
     with whole_folder(path) as folder:
         write_npy(folder / f"{COLUMNS}.npy", columns.numpy())
         _write_names(folder, graph)
-        cut = sum(_write_part(folder, graph, parts, part) for part in range(int(parts.max()) + 1))
+        split = _split(graph)
+        cut = sum(_write_part(folder, graph, parts, part, split) for part in range(int(parts.max()) + 1))
         files = {str(file.relative_to(folder)): file_digest(file) for file in sorted(folder.rglob("*.*"))}
         record = {**about, **_described(graph, parts), "crossing": cut, "files": files}
         write_sealed(folder / MANIFEST, record)
@@ -84,14 +91,19 @@ def _write_names(folder: Path, graph: Graph) -> None:
         write_atomic(folder / NAMES, to_json({"names": list(graph.node_names)}))
 
 
-def _write_part(folder: Path, graph: Graph, parts: Tensor, part: int) -> int:
+def _split(graph: Graph) -> Tensor:
+    """The part of the split that each node is in, (N,)."""
+    split = torch.zeros(graph.num_nodes, dtype=torch.int8)
+    for number, name in enumerate(SPLIT[1:], start=1):
+        split[getattr(graph, name)] = number
+    return split
+
+
+def _write_part(folder: Path, graph: Graph, parts: Tensor, part: int, split: Tensor) -> int:
     """Returns how many of its edges come from other parts."""
     place = folder / part_name(part)
     place.mkdir()
     nodes = (parts == part).nonzero().squeeze(1)
-    split = torch.zeros(graph.num_nodes, dtype=torch.int8)
-    for number, name in enumerate(SPLIT[1:], start=1):
-        split[getattr(graph, name)] = number
     borrowed, crossing = _write_edges(place, graph.adjacency, parts, nodes)
     arrays = {"nodes": nodes, "labels": graph.labels[nodes], "split": split[nodes], "borrowed": borrowed}
     for name, array in {**arrays, "borrowed_parts": parts[borrowed]}.items():

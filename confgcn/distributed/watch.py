@@ -25,8 +25,9 @@ from confgcn.exceptions import ConfGCNError, ResourceError, brief
 
 SECONDS_BETWEEN = 1.0  # two signs of life
 LONGEST_SILENCE = 20.0  # seconds; torchrun takes up to thirty more to end what does not listen
+LONGEST_WORK = 600.0  # seconds of silence before the first epoch: while METIS cuts a graph, its process cannot speak
 LONGEST_MEETING = 120.0  # seconds until the first sign of life: processes import as fast as their disks let them
-_NETWORK = re.compile(r"gloo|connection|socket|store|timed? ?out|nccl|peer|rendezvous", re.IGNORECASE)
+_NETWORK = re.compile(r"gloo|connection|socket|\bstore\b|timed? ?out|nccl|peer|rendezvous", re.IGNORECASE)
 
 
 class Watch:
@@ -41,6 +42,7 @@ class Watch:
         self.silent: dict[int, float] = dict.fromkeys(range(size), LONGEST_SILENCE - LONGEST_MEETING)
         self.last_sign: dict[int, bytes] = {}
         self.launcher = os.getppid() if LAUNCHED in os.environ else None
+        self.is_set_up = False  # do all of them train?
         self.rounds = 0  # of saying and hearing
         self.ended = threading.Event()
         self.threads = [threading.Thread(target=task, daemon=True) for task in (self._talk, self._judge)]
@@ -100,7 +102,8 @@ class Watch:
 
     def _check(self) -> None:
         for rank, seconds in self.silent.items():
-            if seconds > LONGEST_SILENCE:
+            may_work = rank in self.last_sign and not self.is_set_up
+            if seconds > (LONGEST_WORK if may_work else LONGEST_SILENCE):
                 self._fail(rank, seconds)
 
     def _say(self, count: int) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import DataError, DivergedError, UsageError
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import check_fittable, is_needed
 from confgcn.experiments.finished_run import Trained
 from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
-from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, make_shards
+from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.methods import method_class
@@ -40,6 +40,8 @@ from confgcn.training.run_directory import IfExists, RunDirectory, claimed
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
+
+BEGUN = "begun"  # of a job: its run directory
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +90,9 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     return Path(request.out), settings
 
 
-def _if_exists(request: RunRequest, out: Path) -> IfExists:
-    """A job that torchrun has started again goes on with what it had begun."""
-    is_restart = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
-    return "resume" if is_restart and RunDirectory(out).holds_run else request.if_exists
+def _if_exists(request: RunRequest, out: Path, group: ProcessGroup) -> IfExists:
+    """A job that torchrun has started again goes on with what it had begun, and with nothing else."""
+    return "resume" if group.remembers(BEGUN) and RunDirectory(out).holds_run else request.if_exists
 
 
 def _opened(
@@ -104,11 +105,12 @@ def _opened(
         _look_at_shards(folder, request, settings, group)
     if group.rank == 0:
         graph = None if isinstance(source, ShardedGraph) else _whole(request, settings, group.size)
-        for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out))):
+        for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
             notify(notice)
+        group.remember(BEGUN)
         _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
     held.enter_context(resumable(out))
-    group.wait()
+    group.set_up()
     if not isinstance(source, ShardedGraph) and is_shard_folder(folder.path):
         check_shards(folder, folder.parts_of(group.rank, group.size))
     return folder
@@ -120,9 +122,13 @@ def _look_at_shards(folder: ShardFolder, request: RunRequest, settings: RunSetti
     if request.split_seed != made_with:
         raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
     check_shards(folder, folder.parts_of(group.rank, group.size))
-    own = (folder.array("split", part) for part in folder.parts_of(group.rank, group.size))
-    found = sum(int((split == SPLIT.index("validation")).sum()) for split in own)
-    if not group.add([found])[0] and needs_validation(settings.recipe.select, settings.recipe.stop):
+    own = folder.parts_of(group.rank, group.size)
+    split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
+    classes = torch.bincount(labels[split == SPLIT.index("train")], minlength=len(folder.record.class_names))
+    *labelled, held_out = group.add([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
+    if sum(count > 0 for count in labelled) < 2:
+        raise DataError(f"{folder.path}: training labels are of fewer than two classes; at least two are needed")
+    if not held_out and needs_validation(settings.recipe.select, settings.recipe.stop):
         raise _no_validation(folder.record.name)
 
 
@@ -161,7 +167,8 @@ def _begin(
         if is_shard_folder(folder.path) and not _fits(ShardFolder(folder.path), fingerprint, size):
             shutil.rmtree(folder.path)
         if not is_shard_folder(folder.path):
-            make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
+            cut = make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
+            damages += cut_notices(cut)
     if graph is not None and request.source.needs_copy:
         outputs.keep_graph(directory, graph)
     changes = outputs.record_environment(directory.environment, fingerprint, notices)
@@ -193,8 +200,30 @@ def _train(
         loop = TrainingLoop(method, prepared, settings.recipe, watching, group=group)
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
-        loop.fit()
+        with _best_kept(directory, loop, folder, request, settings):
+            loop.fit()
     return _joined(loop, folder, group)
+
+
+@contextmanager
+def _best_kept(
+    directory: RunDirectory, loop: TrainingLoop, folder: ShardFolder, request: RunRequest, settings: RunSettings
+) -> Iterator[None]:
+    """When training diverges, which all processes see, the first one keeps the best weights of all from before."""
+    try:
+        yield
+    except DivergedError as error:
+        if loop.best is None:
+            raise
+        group, shard, stem = loop.group, loop.graph.shard, directory.best_before_divergence
+        assert isinstance(group, ProcessGroup)
+        assert shard is not None
+        loop.method.load_state_dict(loop.best_weights)
+        weights = whole_weights(loop.method, shard, group)
+        if group.rank == 0:
+            graph = load_whole(folder)
+            outputs.write_model(stem, _with_weights(graph, settings, weights), run_config(request), graph)
+        raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 
 def _joined(loop: TrainingLoop, folder: ShardFolder, group: ProcessGroup) -> Whole | None:

@@ -13,7 +13,7 @@ import torch
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.transforms import Columns
 from confgcn.distributed.shard_files import COLUMNS, ShardFolder
-from confgcn.distributed.sharding import Cut, parts_of_nodes, write_shards
+from confgcn.distributed.sharding import Cut, best_cut, parts_of_nodes, write_shards
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import DataError, UsageError
 from confgcn.experiments.run_records import recorded_path
@@ -68,13 +68,23 @@ def recorded_shards(config: Mapping[str, Any]) -> Graph | None:
 
 
 def make_shards(
-    path: Path, graph: Graph, num_parts: int, *, how: Cut = "metis", is_named: bool = False, split_seed: int = 0
+    path: Path, graph: Graph, num_parts: int, *, how: Cut | None = None, is_named: bool = False, split_seed: int = 0
 ) -> dict[str, Any]:
-    """Cut the graph and write its shards; returns what partition.json says of them."""
+    """Cut the graph, as well as can be where it is not said how, and write its shards; returns partition.json."""
     columns = Columns.of(graph.features)
-    about = {"is_named": is_named, "split_seed": split_seed, "cut_by": how, "suited_scaling": columns.suited}
-    parts = parts_of_nodes(graph, num_parts, how)
+    parts, done = parts_of_nodes(graph, num_parts, how or best_cut())
+    about = {"is_named": is_named, "split_seed": split_seed, "cut_by": done, "suited_scaling": columns.suited}
     return write_shards(path, graph, parts, about, torch.stack([columns.mean, columns.deviation]))
+
+
+def cut_notices(record: Mapping[str, Any], how: Cut | None = None) -> list[str]:
+    """What to say of shards that were cut otherwise than they should be."""
+    if record["cut_by"] == how or record["cut_by"] == "metis":
+        return []
+    return [
+        "nodes were dealt out by number, which cuts many edges: METIS makes better parts "
+        "(pip install 'confgcn[partition]') of graphs that are not tiny"
+    ]
 
 
 def columns_of(folder: ShardFolder) -> Columns:

@@ -94,10 +94,19 @@ def resume_from(folder: Path, loop: TrainingLoop) -> list[str]:
         except CorruptFileError as error:
             notices.append(f"skipped a damaged checkpoint, {stem.name}: {brief(error)}")
         else:
+            _check_agreement(folder, loop)
             return notices
     if notices:
         raise CorruptFileError(f"{folder}: no checkpoint is whole ({'; '.join(notices)}); start again with --overwrite")
+    _check_agreement(folder, loop)
     return []
+
+
+def _check_agreement(folder: Path, loop: TrainingLoop) -> None:
+    """Processes that have found different checkpoints would train on without noticing."""
+    epoch = len(loop.history)
+    if loop.group.add([epoch])[0] != loop.group.size * epoch:
+        raise CorruptFileError(f"{folder}: workers have found different checkpoints, this one that of epoch {epoch}")
 
 
 def _stop_if_asked(request: StopRequest) -> None:

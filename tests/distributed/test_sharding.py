@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from confgcn.distributed.shard_files import MANIFEST, ShardFolder, worker_of
 from confgcn.distributed.sharding import Cut, parts_of_nodes
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError
-from confgcn.experiments.sharded_graph import columns_of, make_shards
+from confgcn.experiments.sharded_graph import columns_of, cut_notices, make_shards
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
 
@@ -43,7 +44,7 @@ def test_sparse_features_and_names_survive(tmp_path: Path) -> None:
 
 def test_crossing_edges_are_counted(tmp_path: Path, graph: Graph) -> None:
     record = make_shards(tmp_path / "shards", graph, 2, how="hash")
-    parts = parts_of_nodes(graph, 2, "hash")
+    parts, _ = parts_of_nodes(graph, 2, "hash")
     adjacency = graph.adjacency
     assert record["crossing"] == int((parts[adjacency.rows] != parts[adjacency.indices]).sum())
 
@@ -68,7 +69,7 @@ def test_borrowed_nodes_are_the_sources_that_others_own(tmp_path: Path, graph: G
 
 def test_no_part_is_empty() -> None:
     tiny = Graph.build([(0, 1)], np.eye(3), [0, 1, -1], train=[0, 1])
-    assert torch.bincount(parts_of_nodes(tiny, 3, "hash")).tolist() == [1, 1, 1]
+    assert torch.bincount(parts_of_nodes(tiny, 3, "hash")[0]).tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("parts", [0, 1_000_000])
@@ -123,3 +124,20 @@ def test_another_layout_is_refused(tmp_path: Path, graph: Graph, monkeypatch: py
 def test_no_folder_of_shards(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=MANIFEST):
         load_whole(ShardFolder(tmp_path))
+
+
+def test_without_metis_nodes_are_dealt_out_which_is_said(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cut_notices(make_shards(tmp_path / "metis", graph, 2)) == []
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    record = make_shards(tmp_path / "hash", graph, 2)
+    assert record["cut_by"] == "hash"
+    assert "confgcn[partition]" in cut_notices(record)[0]
+    assert cut_notices(record, "hash") == []
+
+
+def test_where_metis_leaves_a_part_empty_nodes_are_dealt_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confgcn.distributed.sharding.metis", lambda graph, _: torch.zeros(graph.num_nodes).long())
+    parts, how = parts_of_nodes(graph, 4, "metis")
+    assert (torch.bincount(parts).tolist(), how) == ([50] * 4, "hash")

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from confgcn.files import read_tensors
+
 if TYPE_CHECKING:
     from conftest import Outside, Started, Tables
 
@@ -238,6 +240,40 @@ def test_a_damage_that_every_worker_meets_is_told_once(outside: Outside) -> None
         file.write_bytes(file.read_bytes()[:-1] + b"x")
     words = ("train", "shards", "--out", "run", "--workers", 2)
     outside.refuses(*words, code=3, naming=["labels.npy", "corrupt"], has_workers=True)
+
+
+@pytest.mark.fault("N04")
+def test_parts_that_diverge_keep_their_best_weights(outside: Outside) -> None:
+    outside.write_graph()
+    words = ("train", "mygraph", *SPLIT, "--out", "run", "--set", "optimiser=sgd", "--set", "learning_rate=1000000")
+    ended = outside.run(*words, "--epochs", 60, "--workers", 2, has_workers=True)
+    assert ended.code == 5, ended.errors
+    assert len(re.findall("are kept in run/best_before_divergence", ended.errors)) == 1
+    weights, _ = read_tensors(outside.folder / "run" / "best_before_divergence")
+    assert all(tensor.isfinite().all() for tensor in weights.values())
+    assert len(weights["label_distribution.raw_mu"]) == 24  # the rows of all parts
+
+
+@pytest.mark.fault("L01", "L02")
+def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_begun(outside: Outside) -> None:
+    outside.write("mygraph/edges.csv", "source,target\na,b\nb,c\nc,d\nd,a\n")
+    outside.write("mygraph/nodes.csv", "id,label,split,width\na,p,train,1\nb,p,train,2\nc,q,validation,3\nd,,,4\n")
+    outside.accepts("partition", "mygraph", "--parts", 2, "--out", "shards")
+    words = ("train", "shards", "--out", "run", "--workers", 2)
+    outside.refuses(*words, code=3, naming=["shards", "fewer than two classes"], has_workers=True)
+
+
+@pytest.mark.fault("P12", "P17")
+def test_a_job_that_is_started_again_does_not_go_on_with_a_run_that_it_had_to_refuse(
+    outside: Outside, undisturbed: Path
+) -> None:
+    outside.write_graph()
+    shutil.copytree(undisturbed, outside.folder / "run")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
+    command = [*torchrun, "-m", "confgcn", *map(str, TRAIN)]
+    done = subprocess.run(command, cwd=outside.folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert done.stderr.count("already holds a run") == 2, done.stderr  # at the first start and at the second
 
 
 @pytest.mark.fault("P20")

@@ -42,7 +42,6 @@ from confgcn.experiments.presets import RunSettings, make_method, resolve
 from confgcn.graph import Graph
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.memory import reuse_freed_memory
 from confgcn.training.seed import seeded
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -74,6 +73,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--what", nargs="*", default=("cut", "step", "density", "run"))
+    parser.add_argument("--workers", type=int, nargs="*", default=(1, 2), help="of whole runs")
     parser.add_argument("--make", nargs=3, metavar=("SIZE", "EDGES_PER_NODE", "FOLDER"), help="for a child")
     parser.add_argument("--measure", nargs=4, metavar=("SHARDS", "PRESET", "THREADS", "STEPS"), help="for a child")
     asked = parser.parse_args()
@@ -87,14 +87,14 @@ def main() -> None:
     else:
         for size in asked.sizes:
             with tempfile.TemporaryDirectory() as folder:
-                run(Path(folder), size, asked.rounds, asked.what)
+                run(Path(folder), size, asked.rounds, asked.what, asked.workers)
 
 
-def run(folder: Path, size: int, rounds: int, what: Sequence[str]) -> None:
+def run(folder: Path, size: int, rounds: int, what: Sequence[str], asked_workers: Sequence[int]) -> None:
     """Make the graph and cut it, then let the contestants take turns."""
     graph, about = folder / "graph", {"nodes": size}
     child(["--make", str(size), str(EDGES_PER_NODE), str(graph)])
-    for how in CUTS:
+    for how in CUTS if {"cut", "step"} & {*what} else ():
         found = cut(graph, folder / how, how)
         if "cut" in what:
             append(WORKERS, {"what": "cut", **about, **found})
@@ -109,7 +109,7 @@ def run(folder: Path, size: int, rounds: int, what: Sequence[str]) -> None:
             kind = {"what": "density" if how == "density" else "step", **about, "by": how}
             for found in child(words, workers):
                 append(WORKERS, {**kind, "preset": preset, "threads": threads, **found})
-    for preset, workers in product(PRESETS if "run" in what else (), (1, 2)):
+    for preset, workers in product(PRESETS if "run" in what else (), asked_workers):
         found = whole_run(folder, preset, workers)
         append(WORKERS, {"what": "run", **about, "preset": preset, "workers": workers, **found})
 
@@ -170,7 +170,6 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
     halo = graph.halo
     loop.train_step()  # what is built once is built
-    reuse_freed_memory()
     lifetime, _ = status("VmHWM"), forget_peak()
     sent, wall = sent_by(halo), []
     for _ in range(steps):

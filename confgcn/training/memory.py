@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from torch import nn
@@ -14,7 +13,8 @@ from confgcn.exceptions import ResourceError
 from confgcn.training.control_groups import memory_left
 from confgcn.training.memory_limits import left_by_limits
 
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4  # of glibc's malloc.h
+LARGE_BYTES = 2**22  # of an array that is given back as soon as it is freed
 
 COPIES = 5  # weights, gradients, two moments of Adam, the best weights so far
 
@@ -30,13 +30,12 @@ def check_memory(method: nn.Module) -> None:
         )
 
 
-@cache
 def reuse_freed_memory() -> None:
     """Let the allocator keep what is freed instead of giving it back to the system, where it can be told to (glibc).
 
     Every step frees and takes the same arrays: on a graph of a million nodes, getting their pages back from the
     system takes a third of the time of a step. What was freed before is given back first. It holds for the whole
-    process from then on: memory stays with it until it ends.
+    process from then on, or until :func:`return_freed_memory`.
     """
     try:
         library = ctypes.CDLL(None)
@@ -48,9 +47,16 @@ def reuse_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Give the system what is free by now, also between what is in use, where the allocator can (glibc)."""
+    """Give the system what is free by now, and from now on whatever is large, where the allocator can (glibc).
+
+    For what follows a training: arrays of every size come once and go, and would leave gaps that fit no other. The next
+    training asks for the opposite again.
+    """
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        library = ctypes.CDLL(None)
+        library.malloc_trim(0)
+        library.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
+        library.mallopt(_M_MMAP_MAX, 65_536)
 
 
 def available_memory() -> int:

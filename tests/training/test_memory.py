@@ -70,7 +70,7 @@ def test_an_allocator_that_cannot_be_told_is_left_alone(
         raise error
 
     monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
-    memory.reuse_freed_memory.__wrapped__()
+    memory.reuse_freed_memory()
     assert asked == [None]
 
 

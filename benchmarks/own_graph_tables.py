@@ -51,7 +51,7 @@ def mapped_table() -> str:
 
     def beyond(size: str, command: str) -> str:
         if command not in found[size]:
-            return "refused"
+            return "refused" if command == "inspect_in_memory" else "not measured"
         return _megabytes(found[size][command]["peak_anonymous"] - found[smallest][command]["peak_anonymous"])
 
     rows = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -74,10 +75,22 @@ def test_an_allocator_that_cannot_be_told_is_left_alone(
     assert asked == [None]
 
 
-def test_freed_memory_goes_back_and_what_is_in_use_stays() -> None:
-    kept = torch.ones(1000)
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_freed_memory_is_kept_for_the_next_step_and_goes_back_after_the_last() -> None:
+    """The second array lies above the first, so that the first leaves a gap when it is freed."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    memory.reuse_freed_memory()
+    before = resident()
+    first, second = torch.ones(25_000_000), torch.ones(1_000_000)
+    del first
+    kept = resident()
     memory.return_freed_memory()
-    assert float(kept.sum()) == 1000
+    assert kept - before > 90_000_000
+    assert resident() - before < 50_000_000
+    assert float(second.sum()) == 1_000_000
 
 
 def test_an_allocator_that_cannot_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ class Plan:
 
 
 def shares_of(rows: Rows, preset: str) -> Shares:
-    """Solve for what a node and an entry take."""
+    """Solve for what a node and an entry take; less than nothing, which only noise can give, counts as nothing."""
     alone = {"preset": preset, "workers": 1, "threads": 1}
     small, large, dense = (
         _medians(rows, {"what": what, "nodes": nodes, **alone})
@@ -67,9 +67,9 @@ def shares_of(rows: Rows, preset: str) -> Shares:
     )
     found = {}
     for name in ("peak", "seconds"):
-        entry = (dense[name] - small[name]) / (dense["entries"] - small["entries"])
+        entry = max(0.0, (dense[name] - small[name]) / (dense["entries"] - small["entries"]))
         node = (large[name] - small[name] - entry * (large["entries"] - small["entries"])) / (LARGE - SMALL)
-        found[name] = (node, entry)
+        found[name] = (max(0.0, node), entry)
     program = small["peak"] - found["peak"][0] * SMALL - found["peak"][1] * small["entries"]
     parts = _medians(rows, {"what": "step", "nodes": LARGE, "preset": preset, "workers": 2, "by": "hash"})
     borrowed = parts["bytes_per_step"] / parts["borrowed"]

@@ -67,6 +67,8 @@ def run_table(rows: Rows) -> str:
     lines = []
     for size in sorted({row["nodes"] for row in rows}):
         for preset in PRESETS:
+            if {row["workers"] for row in rows if (row["nodes"], row["preset"]) == (size, preset)} != {1, 2}:
+                continue
             alone, two = (_last(rows, nodes=size, preset=preset, workers=workers) for workers in (1, 2))
             whole = alone["peaks"][0]
             first = sorted(two["peaks"], reverse=True)

@@ -56,7 +56,8 @@ def accuracy_table(rows: Rows) -> str:
         cells = []
         for graph in graphs:
             found = [100 * row["accuracy"] for row in rows if (row["graph"], row["workers"]) == (graph, workers)]
-            cells.append(f"{statistics.mean(found):.1f} ± {statistics.stdev(found):.1f} ({len(found)} seeds)")
+            spread = f" ± {statistics.stdev(found):.1f} ({len(found)} seeds)" if len(found) > 1 else " (one seed)"
+            cells.append(f"{statistics.mean(found):.1f}{spread}" if found else "not measured")
         lines.append([str(workers), *cells])
     titles = [f"{graph}, {next(row['of'] for row in rows if row['graph'] == graph)[:-9]}, %" for graph in graphs]
     return table(["workers", *titles], lines)

@@ -65,7 +65,8 @@ def mapped_table() -> str:
         "`convert --mapped`, seconds": lambda size: f"{found[size]['convert']['seconds']:.0f}",
         "`open_store`, seconds": lambda size: f"{found[size]['open']['seconds']:.2f}",
     }
-    first, *others = [_line([title, *map(show, sizes)]) for title, show in rows.items()]
+    cells = [[title, *map(show, sizes)] for title, show in rows.items()]
+    first, *others = [_line(row) for row in cells if {*row[1:]} != {"not measured"}]
     lines = [first, _line(["---", *["---:"] * len(sizes)]), *others]
     return "\n".join([*lines, "", f"{found['date']}, `python benchmarks/mapped.py`.", ""])
 

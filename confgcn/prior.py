@@ -27,7 +27,9 @@ def class_prior(graph: Graph, known: Tensor) -> Tensor:
     Of a part of a graph it is that of the whole: all parts ask for it at the same time.
     """
     labels = torch.bincount(graph.train_labels, minlength=graph.num_classes)
-    found = torch.cat([known.double().sum(0), labels.double(), torch.tensor([len(known)], dtype=torch.double)])
+    found = torch.cat(
+        [known.sum(0, dtype=torch.double), labels.double(), torch.tensor([len(known)], dtype=torch.double)]
+    )
     sums, counts, number = graph.over_all_parts(found).split([graph.num_classes, graph.num_classes, 1])
     prior: Tensor = (counts + 1) * (1 + TILT * sums / number.clamp(min=1))
     return (prior / prior.sum()).to(known.dtype)
@@ -55,7 +57,7 @@ def prior_where_silent(graph: Graph, logits: Tensor, nodes: Tensor | None) -> Te
     """
     blank = graph.is_blank if nodes is None else graph.is_blank[nodes]
     is_silent = blank | (logits == logits[:, :1]).all(1)
-    if graph.shard is None and not is_silent.any():
+    if not graph.over_all_parts(is_silent.sum()):
         return logits
     prior = class_prior(graph, logits[~is_silent].softmax(-1))
     return torch.where(is_silent[:, None], prior.log(), logits)

@@ -3,7 +3,8 @@
     python tools/two_hosts.py [--out FILE]
 
 Needs root and the command ip. Trains on the demo graph from both hosts, compares the run with that of two workers on
-one host, byte for byte; then begins again, cuts the link in mid-training, and waits for both ends to say what happened.
+one host, byte for byte; begins again, kills the worker of either host in turn, and lets the two torchruns start the job
+anew; then begins once more, cuts the link in mid-training, and waits for both ends to say what happened.
 Names are those of this process, so that two may run at once; nothing leaves the namespaces.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +28,7 @@ from typing import Any, NamedTuple
 PORT = 29_555
 PATIENCE = 300.0  # seconds for a whole job
 FILES = ("predictions.csv", "model.safetensors", "history.jsonl")
+STEADY = ("--set", "select=last", "--set", "stop=never")
 ENDLESS = ("--set", "epochs=1000000", "--set", "patience=1000000")
 
 
@@ -47,7 +50,7 @@ def main() -> int:
     asked = parser.parse_args()
     with two_hosts() as hosts, tempfile.TemporaryDirectory() as folder:
         found = {"date": datetime.now(UTC).date().isoformat(), **trained(Path(folder), hosts)}
-        found |= cut(Path(folder), hosts)
+        found |= restarted(Path(folder), hosts) | cut(Path(folder), hosts)
     print(json.dumps(found, indent=2))
     if asked.out:
         asked.out.write_text(json.dumps(found, indent=2) + "\n")
@@ -55,9 +58,10 @@ def main() -> int:
 
 
 def is_as_it_should(found: dict[str, Any]) -> bool:
-    """The same bytes from two hosts; and after the cut neither end well, nor without a word, nor not at all."""
+    """The same bytes from two hosts, killed or not; after the cut neither ends well, silently, or not at all."""
     ends = zip(found["exit_codes_after_cut"], found["seconds_after_cut"], found["errors_after_cut"], strict=True)
-    return found["same_as_one_host"] and all(code and seconds and errors for code, seconds, errors in ends)
+    same = found["same_as_one_host"] and found["same_when_restarted"]
+    return same and all(code and seconds and errors for code, seconds, errors in ends)
 
 
 def why_not() -> str:
@@ -105,26 +109,35 @@ def trained(folder: Path, hosts: Hosts, *, epochs: int = 40) -> dict[str, Any]:
     confgcn(folder, "partition", "demo", "--parts", "2", "--out", "shards")
     words = ("train", "shards", "--epochs", str(epochs))
     began = time.monotonic()
-    jobs = [started(folder, host, hosts[0], *words, "--out", "both") for host in hosts]
-    said = [job.communicate(timeout=PATIENCE)[1] for job in jobs]
-    if any(job.returncode for job in jobs):
-        ends = (f"{host.name}, exit code {job.returncode}:" for host, job in zip(hosts, jobs, strict=True))
-        raise SystemExit("\n".join(text for pair in zip(ends, said, strict=True) for text in pair))
+    wait_for([started(folder, host, hosts[0], *words, "--out", "both") for host in hosts])
     seconds = time.monotonic() - began
     confgcn(folder, *words, "--out", "one", "--workers", "2")
-    same = all((folder / "both" / name).read_bytes() == (folder / "one" / name).read_bytes() for name in FILES)
-    return {"same_as_one_host": same, "seconds": round(seconds, 1)}
+    return {"same_as_one_host": are_the_same(folder, "both", "one"), "seconds": round(seconds, 1)}
+
+
+def restarted(folder: Path, hosts: Hosts, *, epochs: int = 600) -> dict[str, Any]:
+    """Kill the worker of the second host, and then that of the first; the same run left alone has the same bytes."""
+    words = ("train", "shards", "--epochs", str(epochs), *STEADY)
+    jobs = [started(folder, host, hosts[0], *words, "--out", "again", restarts=2) for host in hosts]
+    newest, seconds = "", []
+    for job in reversed(jobs):
+        newest = next_checkpoint(folder / "again", after=newest)
+        began = time.monotonic()
+        os.kill(worker_of(job), signal.SIGKILL)
+        newest = next_checkpoint(folder / "again", after=newest)
+        seconds.append(round(time.monotonic() - began, 1))
+    wait_for(jobs)
+    confgcn(folder, *words, "--out", "steady", "--workers", "2")
+    return {"same_when_restarted": are_the_same(folder, "again", "steady"), "seconds_to_go_on": seconds}
 
 
 def cut(folder: Path, hosts: Hosts) -> dict[str, Any]:
     """Cut the link once there is a checkpoint; how long until both have ended, and what do they say?"""
     jobs = [started(folder, host, hosts[0], "train", "shards", *ENDLESS, "--out", "cut") for host in hosts]
-    deadline = time.monotonic() + PATIENCE
-    while not list((folder / "cut/checkpoints").glob("epoch-???????.json")) and time.monotonic() < deadline:
-        time.sleep(0.2)
+    next_checkpoint(folder / "cut")
     time.sleep(1.0)
     ip("-n", hosts[0].name, "link", "set", hosts[0].end, "down")
-    ended = seconds_until_ended(jobs, deadline)
+    ended = seconds_until_ended(jobs, time.monotonic() + PATIENCE)
     for job in jobs:
         job.kill()
     said = [job.communicate()[1].splitlines() for job in jobs]
@@ -145,12 +158,45 @@ def seconds_until_ended(jobs: Sequence[subprocess.Popen[str]], deadline: float) 
     return [ended.get(n) for n in range(len(jobs))]
 
 
-def started(folder: Path, host: Host, first: Host, *words: str) -> subprocess.Popen[str]:
+def wait_for(jobs: Sequence[subprocess.Popen[str]]) -> None:
+    """Until all have ended well."""
+    said = [job.communicate(timeout=PATIENCE)[1] for job in jobs]
+    if any(job.returncode for job in jobs):
+        ends = (f"host {number}, exit code {job.returncode}:" for number, job in enumerate(jobs, 1))
+        raise SystemExit("\n".join(text for pair in zip(ends, said, strict=True) for text in pair))
+
+
+def next_checkpoint(run: Path, *, after: str = "") -> str:
+    """The name of one that all workers have written, later than another."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        names = [file.name for file in (run / "checkpoints").glob("epoch-???????.json")]
+        if max(names, default="") > after:
+            return max(names)
+        time.sleep(0.05)
+    raise SystemExit(f"{run}: no checkpoint in {PATIENCE:.0f} s")
+
+
+def worker_of(job: subprocess.Popen[str]) -> int:
+    """The process that a torchrun has started."""
+    for task in Path(f"/proc/{job.pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if re.search(r"\0RANK=\d+\0", Path(f"/proc/{child}/environ").read_text()):
+                return int(child)
+    raise SystemExit(f"process {job.pid} has no worker")
+
+
+def are_the_same(folder: Path, one: str, other: str) -> bool:
+    return all((folder / one / name).read_bytes() == (folder / other / name).read_bytes() for name in FILES)
+
+
+def started(folder: Path, host: Host, first: Host, *words: str, restarts: int = 0) -> subprocess.Popen[str]:
     """torchrun on one of the hosts, which meet at the first."""
     meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{first.address}:{PORT}", "--rdzv-id", words[-1]]
     meeting += ["--rdzv-conf", f"is_host={int(host == first)}"]
+    meeting += ["--local-addr", host.address, "--max-restarts", str(restarts)]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", *meeting]
-    command = ["ip", "netns", "exec", host.name, *launcher, "--local-addr", host.address, "-m", "confgcn", *words]
+    command = ["ip", "netns", "exec", host.name, *launcher, "-m", "confgcn", *words]
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": host.end}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from confgcn.blocks import blocks_of_entries
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.neighbourhood import edge_blocks, neighbour_sum
 from confgcn.graph import Graph
 from confgcn.prior import class_prior
+from confgcn.sparse import SparseStructure
 
+MOST_EDGES = 1_000  # that are listed as suspicious
 SMALLEST_PROBABILITY = 1e-4  # one vote can not outweigh everything
 
 
@@ -41,9 +45,9 @@ class SuspiciousEdges:
     disagreement: Tensor
     influence: Tensor | None
 
-    def named(self, graph: Graph, limit: int) -> list[tuple[str, str, float]]:
-        """The names of both ends and the disagreement, of the first ``limit``."""
-        columns = (column[:limit].tolist() for column in (self.source, self.target, self.disagreement))
+    def named(self, graph: Graph) -> list[tuple[str, str, float]]:
+        """The names of both ends and the disagreement."""
+        columns = (column.tolist() for column in (self.source, self.target, self.disagreement))
         return [(graph.node_names[u], graph.node_names[v], value) for u, v, value in zip(*columns, strict=True)]
 
 
@@ -79,23 +83,44 @@ def neighbour_vote(graph: Graph, probabilities: Tensor, nodes: Tensor) -> Tensor
     return (neighbour_sum(graph, probabilities, nodes) + prior) / (graph.degrees[nodes] + 1)[:, None]
 
 
-def suspicious_edges(graph: Graph, probabilities: Tensor, influence: Tensor | None = None) -> SuspiciousEdges:
-    r"""Rank all edges by the probability that their ends have different labels.
+def suspicious_edges(
+    graph: Graph, probabilities: Tensor, influence: Tensor | None = None, *, limit: int = MOST_EDGES
+) -> SuspiciousEdges:
+    r"""Rank edges by the probability that their ends have different labels; the first ``limit`` are kept.
 
     .. math:: P(y_u \ne y_v) = 1 - \sum_c \hat{p}_u(c) \, \hat{p}_v(c)
 
     The influence (E,) is carried along, the mean of both directions: a doubtful edge of none does no harm.
     """
     edges, places = graph.adjacency.without_diagonal
-    once = edges.indices < edges.rows
-    source, target = edges.indices[once], edges.rows[once]
-    disagreement = _disagreement(probabilities, source, target)
-    order = torch.argsort(disagreement, descending=True, stable=True)
-    if influence is not None:
-        back = ~once  # the same edges in the other direction, by source
-        by_target = torch.argsort(edges.indices[back], stable=True)
-        influence = ((influence[places[once]] + influence[places[back]][by_target]) / 2)[order]
-    return SuspiciousEdges(source[order], target[order], disagreement[order], influence)
+    none = torch.empty(0, dtype=torch.long)
+    found = SuspiciousEdges(none, none, none.double(), None)
+    for source, target in _each_edge_once(edges):
+        disagreement = torch.cat([found.disagreement, _disagreement(probabilities, source, target)])
+        order = torch.argsort(disagreement, descending=True, stable=True)[:limit]
+        source, target = torch.cat([found.source, source])[order], torch.cat([found.target, target])[order]
+        found = SuspiciousEdges(source, target, disagreement[order], None)
+    if influence is None:
+        return found
+    there = influence[places[_entries(edges, found.target, found.source)]]
+    back = influence[places[_entries(edges, found.source, found.target)]]
+    return replace(found, influence=(there + back) / 2)
+
+
+def _each_edge_once(edges: SparseStructure) -> Iterator[tuple[Tensor, Tensor]]:
+    """Both ends, the smaller first, of the edges into some rows at a time."""
+    for rows in blocks_of_entries(edges.indptr.numpy()):
+        pointers = edges.indptr[rows.start : rows.stop + 1]
+        source = edges.indices[int(pointers[0]) : int(pointers[-1])]
+        target = torch.repeat_interleave(torch.arange(rows.start, rows.stop), pointers.diff())
+        once = source < target
+        yield source[once], target[once]
+
+
+def _entries(edges: SparseStructure, rows: Tensor, columns: Tensor) -> Tensor:
+    """Where the entries (row, column), which are there, stand among all."""
+    of_rows, entries = edges.at_rows(rows)
+    return entries[of_rows.indices == columns[of_rows.rows]]
 
 
 def _disagreement(probabilities: Tensor, source: Tensor, target: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from confgcn.method import AbstractMethod, Prediction
 from confgcn.sparse import SparseStructure
 
 ROWS = ("logits", "mu", "precision", "evidence")  # of a prediction: one for every node
-ENTRIES = ("distance", "influence")  # one for every edge
+INFLUENCE = "influence"  # one for every edge; distances, which have one too, are judged by nobody
 
 
 class Collecting(Protocol):
@@ -59,7 +59,7 @@ def whole_prediction(
     """What is said of all nodes and edges."""
     assert part.shard is not None
     found: dict[str, Tensor | None] = {}
-    for name in (*ROWS, *ENTRIES):
+    for name in (*ROWS, INFLUENCE):
         values = getattr(prediction, name)
         if values is None:
             found[name] = None

@@ -13,7 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from confgcn.exceptions import ResourceError, StoppedError, UsageError
 from confgcn.training.signals import stop_signals
@@ -133,5 +133,11 @@ def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
 def _explanation(rank: int, process: subprocess.Popen[bytes], asked: list[int]) -> ResourceError | StoppedError:
     if asked:
         return StoppedError(f"stopped by {signal.Signals(asked[0]).name}", asked[0])
-    name = signal.Signals(-process.returncode).name
-    return ResourceError(f"worker {rank} (process {process.pid}) was ended by {name}. {GO_ON}")
+    return ResourceError(f"worker {rank} (process {process.pid}) was ended by {_name(-process.returncode)}. {GO_ON}")
+
+
+def _name(number: int) -> str:
+    """Of a signal; those of real-time systems have none."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -17,6 +19,8 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
 SECONDS_TO_ASK = 5.0  # who has said something; without an answer this process says it
+SECONDS_BETWEEN = 0.05  # two looks at who has come
+START = "CONFGCN_START"  # set once the workers have agreed on it
 _SAID = "said"
 
 
@@ -41,7 +45,37 @@ def reached_store(seconds: float) -> Store:
 
 def of_this_start(store: Store) -> Store:
     """torchrun may start a job again with the same store, in which addresses of the last start are still written."""
-    return PrefixStore(f"confgcn/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+    number = os.environ.get(START) or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return PrefixStore(f"confgcn/{number}", store)
+
+
+def agreed_start(store: Store, rank: int, size: int) -> str:
+    """The number that all workers give this start, whatever an earlier start has left in the store.
+
+    Each torchrun counts the restarts that its own workers have caused: over several machines the counts differ. So the
+    first worker counts the starts, and tells the others: each asks by a name that nobody had before.
+    """
+    return _tell_others(store, size) if rank == 0 else _asked_of_first(store, rank)
+
+
+def _tell_others(store: Store, size: int) -> str:
+    number = str(store.add("confgcn/starts", 1) - 1)
+    missing = set(range(1, size))
+    while missing:
+        for rank in missing:
+            if store.check([f"confgcn/asks/{rank}"]):  # perhaps one of an earlier start, which reads no answer
+                store.set(f"confgcn/answer/{store.get(f'confgcn/asks/{rank}').decode()}", number)
+        missing = {rank for rank in missing if not store.check([f"confgcn/{number}/here/{rank}"])}
+        time.sleep(SECONDS_BETWEEN if missing else 0.0)
+    return number
+
+
+def _asked_of_first(store: Store, rank: int) -> str:
+    name = uuid.uuid4().hex
+    store.set(f"confgcn/asks/{rank}", name)
+    number: str = store.get(f"confgcn/answer/{name}").decode()
+    store.set(f"confgcn/{number}/here/{rank}", "1")
+    return number
 
 
 def said_already(store: Store, code: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -13,7 +14,7 @@ from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
 from confgcn.distributed.launch import is_started_by_launcher
-from confgcn.distributed.meeting import of_this_start, within
+from confgcn.distributed.meeting import START, agreed_start, of_this_start, within
 from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
 from confgcn.exceptions import UsageError
 
@@ -79,6 +80,7 @@ def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
         raise UsageError("not one of several workers: start them with torchrun")
     with lost_touch(None), within(LONGEST_MEETING + 5.0, leave):
         store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_MEETING)))
+        os.environ[START] = agreed_start(store, rank, size)
         watch = Watch.start(rank, size)
     try:
         with lost_touch(watch):

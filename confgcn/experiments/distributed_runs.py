@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
-from confgcn.graph import Graph
+from confgcn.graph import Graph, Shard
 from confgcn.method import AbstractMethod, Prediction
 from confgcn.methods import method_class
 from confgcn.training.batches import check_batches
@@ -49,10 +49,26 @@ class Whole:
     """What all parts have come to, in the first process."""
 
     graph: Graph
-    weights: dict[str, Tensor]
     prediction: Prediction
     history: list[Record]
     best: Record | None
+
+
+@dataclass(frozen=True, eq=False)
+class Concluded:
+    """What is still to be written when the whole has been judged; the method has no weights yet."""
+
+    method: AbstractMethod
+    model_record: dict[str, Any]
+    metrics: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a process keeps of its training: the method with the rows of its own nodes."""
+
+    method: AbstractMethod
+    shard: Shard
 
 
 def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
@@ -67,9 +83,12 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
         directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
         if not group.add([directory.finished if group.rank == 0 else 0])[0]:
             watching = callbacks if group.rank == 0 else ()
-            whole = _train(directory, folder, request, settings, group, stop, notify, watching)
-            if whole is not None:
-                _finish(directory, whole, request, settings, group.size, started=started, notify=notify)
+            part, whole = _train(directory, folder, request, settings, group, stop, notify, watching)
+            concluded = whole and _concluded(directory, whole, request, settings, started=started, notify=notify)
+            del whole  # the weights take its room
+            weights = whole_weights(part.method, part.shard, group)
+            if concluded:
+                _finish(directory, concluded, weights, group.size)
         return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
@@ -189,7 +208,7 @@ def _train(
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
-) -> Whole | None:
+) -> tuple[Part, Whole | None]:
     """Train this process's part to the end, which then makes room for the whole."""
     part = load_shard(folder, group.rank, group.size)
     prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
@@ -202,7 +221,9 @@ def _train(
             notify(notice)
         with _best_kept(directory, loop, folder, request, settings):
             loop.fit()
-    return _joined(loop, folder, group)
+    shard = loop.graph.shard
+    assert shard is not None
+    return Part(loop.method, shard), _joined(loop, folder, group)
 
 
 @contextmanager
@@ -222,51 +243,49 @@ def _best_kept(
         weights = whole_weights(loop.method, shard, group)
         if group.rank == 0:
             graph = load_whole(folder)
-            outputs.write_model(stem, _with_weights(graph, settings, weights), run_config(request), graph)
+            method = _without_weights(graph, settings)
+            method.load_state_dict(weights, assign=True)
+            outputs.write_model(stem, method, outputs.model_record(run_config(request), graph))
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 
 def _joined(loop: TrainingLoop, folder: ShardFolder, group: ProcessGroup) -> Whole | None:
     """Every process says what it has found of its part; the first puts it together."""
-    assert loop.graph.shard is not None
     loop.release()
     prediction = loop.predict()
     return_freed_memory()
     graph = load_whole(folder) if group.rank == 0 else None
-    weights = whole_weights(loop.method, loop.graph.shard, group)
     said = whole_prediction(prediction, loop.graph, graph.adjacency if graph else None, group)
-    return None if graph is None or said is None else Whole(graph, weights, said, loop.history, loop.best)
+    return None if graph is None or said is None else Whole(graph, said, loop.history, loop.best)
 
 
-def _finish(
-    directory: RunDirectory,
-    whole: Whole,
-    request: RunRequest,
-    settings: RunSettings,
-    workers: int,
-    *,
-    started: float,
-    notify: Notify,
-) -> None:
-    """Judge the whole and write it down."""
+def _concluded(
+    directory: RunDirectory, whole: Whole, request: RunRequest, settings: RunSettings, *, started: float, notify: Notify
+) -> Concluded:
+    """Judge the whole and write down what is found."""
     return_freed_memory()
     prepared, best = settings.data.prepare(whole.graph, seed=request.seed), whole.best
-    method = _with_weights(prepared, settings, whole.weights)
-    accuracy = None if best is None else best.get("validation_accuracy")
+    method, accuracy = _without_weights(prepared, settings), None if best is None else best.get("validation_accuracy")
     trained = Trained(prepared, method, whole.prediction, whole.history, best, accuracy)
-    finished = conclude(whole.graph, trained, None, run_config(request), started=started, notify=notify)
+    run = conclude(whole.graph, trained, None, run_config(request), started=started, notify=notify)
     return_freed_memory()
-    outputs.write_run(directory, replace(finished, metrics={**finished.metrics, "workers": workers}))
+    outputs.write_found(directory, run)
+    return Concluded(method, outputs.model_record(run.config, run.graph, run.assessment), run.metrics)
+
+
+def _finish(directory: RunDirectory, run: Concluded, weights: dict[str, Tensor], workers: int) -> None:
+    """Write the method of the whole, and the metrics last."""
+    run.method.load_state_dict(weights, assign=True)
+    outputs.write_model(directory.model, run.method, run.model_record)
+    directory.finish({**run.metrics, "workers": workers})
     directory.clear_checkpoints()
     directory.clear_shards()
 
 
-def _with_weights(graph: Graph, settings: RunSettings, weights: dict[str, Tensor]) -> AbstractMethod:
-    """The method of the whole graph, which takes the weights instead of copying them."""
+def _without_weights(graph: Graph, settings: RunSettings) -> AbstractMethod:
+    """The method of the whole graph, which takes weights instead of copying them."""
     with torch.device("meta"):
-        method = make_method(graph, settings)
-    method.load_state_dict(weights, assign=True)
-    return method
+        return make_method(graph, settings)
 
 
 def _say_nothing(text: str) -> None:

@@ -29,7 +29,6 @@ from confgcn.method import AbstractMethod, Prediction, Shape
 from confgcn.training.rules import Record
 from confgcn.training.run_directory import RunDirectory, flattened
 
-MOST_EDGES = 1_000  # that are listed as suspicious
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
@@ -70,13 +69,18 @@ def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> 
 
 def write_run(directory: RunDirectory, run: FinishedRun) -> None:
     """All files of a finished run."""
+    write_found(directory, run)
+    write_model(directory.model, run.method, model_record(run.config, run.graph, run.assessment))
+    directory.finish(run.metrics)
+
+
+def write_found(directory: RunDirectory, run: FinishedRun) -> None:
+    """What the training has found, all but the method and the metrics."""
     write_history(directory.history, run.history)
     write_predictions(directory.predictions, run)
     write_doubts(directory, run.prepared, run.assessment)
     if run.held_out is not None:
         write_held_out(directory.held_out, run.held_out)
-    write_model(directory.model, run.method, run.config, run.graph, run.assessment)
-    directory.finish(run.metrics)
 
 
 def write_predictions(path: Path, run: FinishedRun) -> None:
@@ -119,15 +123,21 @@ def check_weights(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
             raise CorruptFileError(f"{path}: corrupt, {name} holds numbers that are not finite")
 
 
-def write_model(
-    stem: Path, method: AbstractMethod, config: dict[str, Any], graph: Graph, assessment: Assessment | None = None
-) -> None:
-    """Weights, what is needed to build the method they belong to, which graph they were trained on, and how logits
-    become probabilities."""
-    record: dict[str, Any] = {"shape": Shape.of(graph).to_json(), "graph_sha256": graph.training_view().fingerprint}
+def write_model(stem: Path, method: AbstractMethod, record: dict[str, Any]) -> None:
+    """Weights, and what belongs to them."""
+    write_tensors(stem, method.state_dict(), record)
+
+
+def model_record(config: dict[str, Any], graph: Graph, assessment: Assessment | None = None) -> dict[str, Any]:
+    """What is needed to build the method, which graph it was trained on, and how logits become probabilities."""
+    record: dict[str, Any] = {
+        "config": config,
+        "shape": Shape.of(graph).to_json(),
+        "graph_sha256": graph.training_view().fingerprint,
+    }
     if assessment is not None:
         record |= {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
-    write_tensors(stem, method.state_dict(), {"config": config, **record})
+    return record
 
 
 def write_history(path: Path, history: Sequence[Record]) -> None:
@@ -154,12 +164,12 @@ def suspicious_label_table(graph: Graph, assessment: Assessment) -> Columns:
 
 def suspicious_edge_table(graph: Graph, assessment: Assessment) -> Columns:
     """The edges that join what disagrees most."""
-    edges, influence = assessment.edges.named(graph, MOST_EDGES), assessment.edges.influence
+    edges, influence = assessment.edges.named(graph), assessment.edges.influence
     return {
         "node": [one for one, _, _ in edges],
         "neighbour": [other for _, other, _ in edges],
-        "disagreement": numbers(assessment.edges.disagreement[:MOST_EDGES]),
-        **({} if influence is None else {"influence": numbers(influence[:MOST_EDGES])}),
+        "disagreement": numbers(assessment.edges.disagreement),
+        **({} if influence is None else {"influence": numbers(influence)}),
     }
 
 

@@ -319,7 +319,7 @@ def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, An
             raise
         loop.method.load_state_dict(loop.best_weights)
         stem = directory.best_before_divergence
-        outputs.write_model(stem, loop.method, config, graph)
+        outputs.write_model(stem, loop.method, outputs.model_record(config, graph))
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 

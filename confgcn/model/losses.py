@@ -6,6 +6,7 @@ every node have their gradients derived by hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from confgcn.ops.function import HandDerived
 # and a node that hears nothing but labels tends to (0.5 + 10) / (0.5 + 10 + 0.1).
 PRIOR_FOR, PRIOR_AGAINST, COUNT_OF_EVIDENCE = 0.5, 0.1, 10.0
 NEAREST_TO_BOUND = 1e-6  # so that logarithms stay finite
+BLOCK_ROWS = 4096  # of what is only added up: few enough to stay in a processor's cache
 
 
 def smooth_loss(distance: Tensor, importance: Tensor | None = None) -> Tensor:
@@ -97,16 +99,16 @@ class _SquaredDistance(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, one: Tensor, other: Tensor) -> Tensor:
-        difference = one - other
-        ctx.save_for_backward(difference)
-        return _inner(difference, difference)
+        ctx.save_for_backward(one, other)
+        return _added_up(lambda a, b: _inner(difference := a - b, difference), one, other)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
         HandDerived.refuse_second_derivative()
-        (difference,) = ctx.saved_tensors
-        to_one = difference * (2 * gradient)
-        return to_one, -to_one
+        one, other = ctx.saved_tensors
+        needs_one, needs_other = ctx.needs_input_grad
+        to_one = (one - other).mul_(2 * gradient)
+        return to_one if needs_one else None, -to_one if needs_other else None
 
 
 def reg_loss(diagonal: Tensor) -> Tensor:
@@ -140,15 +142,27 @@ class _Evidence(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, precision: Tensor, counts: Tensor) -> Tensor:
-        inside = precision.clamp(NEAREST_TO_BOUND, 1.0 - NEAREST_TO_BOUND)
-        ctx.save_for_backward(inside, counts)
-        return -(counts * inside.log() + PRIOR_AGAINST * torch.log1p(-inside)).sum()
+        ctx.save_for_backward(precision, counts)
+        return -_added_up(_log_density, precision, counts)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         HandDerived.refuse_second_derivative()
-        inside, counts = ctx.saved_tensors
-        return gradient * (PRIOR_AGAINST / (1.0 - inside) - counts / inside), None
+        precision, counts = ctx.saved_tensors
+        to_precision = torch.empty_like(precision)
+        for into, some, of_some in zip(*(v.split(BLOCK_ROWS) for v in (to_precision, precision, counts)), strict=True):
+            inside = _inside(some)
+            torch.mul(PRIOR_AGAINST / (1.0 - inside) - of_some / inside, gradient, out=into)
+        return to_precision, None
+
+
+def _log_density(precision: Tensor, counts: Tensor) -> Tensor:
+    inside = _inside(precision)
+    return (counts * inside.log() + PRIOR_AGAINST * torch.log1p(-inside)).sum()
+
+
+def _inside(precision: Tensor) -> Tensor:
+    return precision.clamp(NEAREST_TO_BOUND, 1.0 - NEAREST_TO_BOUND)
 
 
 class _NegativePart(HandDerived):
@@ -182,3 +196,9 @@ def doubled_l2_decay(squared_norm: float, *, strength: float) -> float:
 
 def _inner(one: Tensor, other: Tensor) -> Tensor:
     return torch.dot(one.reshape(-1), other.reshape(-1))
+
+
+def _added_up(of_rows: Callable[..., Tensor], *tables: Tensor) -> Tensor:
+    """The sum of what is found of some rows at a time: nothing as large as the tables is made."""
+    found = [of_rows(*blocks) for blocks in zip(*(table.split(BLOCK_ROWS) for table in tables), strict=True)]
+    return found[0] if len(found) == 1 else torch.stack(found).sum()

@@ -22,7 +22,7 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.group import ALONE, Group, Sharing
 from confgcn.training.history import checked_history
 from confgcn.training.lent_rows import lent_rows, numbers_in
-from confgcn.training.memory import reuse_freed_memory
+from confgcn.training.memory import return_freed_memory, reuse_freed_memory
 from confgcn.training.recipe import Recipe
 from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
 from confgcn.training.seed import begin_epoch
@@ -72,7 +72,10 @@ class TrainingLoop:
         self._tell("on_setup")
         self.method.setup(self.visible)
         self.batches = Batches(self.visible, method, recipe)
-        reuse_freed_memory()
+        if group.size == 1:
+            reuse_freed_memory()
+        else:  # a graph is shared out because one process cannot hold it: room comes before time
+            return_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
         in_rows = [self.parameters[name] for name in method.per_node]
@@ -124,7 +127,14 @@ class TrainingLoop:
         """Keep the weights that were just looked at, if the recipe's rule prefers them."""
         if self.best is None or SELECTION[self.recipe.select](self.looks):
             self.best = self.looks[-1]
-            self.best_weights = {name: value.clone() for name, value in self.method.state_dict().items()}
+            self._keep_weights()
+
+    def _keep_weights(self) -> None:
+        """In the place of those before: there is never a third copy."""
+        if not self.best_weights:
+            self.best_weights = {name: torch.empty_like(value) for name, value in self.method.state_dict().items()}
+        for name, value in self.method.state_dict().items():
+            self.best_weights[name].copy_(value)
 
     def train_epoch(self) -> dict[str, float]:
         """One step on every batch; returns the means of what they return."""
@@ -134,9 +144,14 @@ class TrainingLoop:
     def train_step(self, batch: Graph | None = None) -> dict[str, float]:
         """One gradient step on a batch (None: on the whole graph); returns the loss and each of its terms."""
         assert self.optimiser is not None
-        self.method.train()
-        for parameter in self.parameters.values():
-            parameter.grad = None
+        parts = self.find_gradients(batch)
+        self.optimiser.step()
+        self.method.zero_grad(set_to_none=True)  # as large as the parameters, and of no more use
+        return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
+
+    def find_gradients(self, batch: Graph | None = None) -> dict[str, float]:
+        """Leave every parameter with its gradient over all parts, clipped; returns the terms of the loss."""
+        self.method.train().zero_grad(set_to_none=True)
         with lent_rows(self.method, self.visible if batch is None else batch) as graph:
             prediction = self.method(graph, self.method.nodes_in_loss(graph))
             terms, parts = self._joined(self.method.loss_terms(graph, prediction), graph)
@@ -153,8 +168,7 @@ class TrainingLoop:
         if self.recipe.clip_norm is not None:
             norm = self.sharing.gradient_norm()
             torch.nn.utils.clip_grads_with_norm_(self.parameters.values(), self.recipe.clip_norm, norm)
-        self.optimiser.step()
-        return {"loss": sum(parts.values()), **{f"loss_{name}": part for name, part in parts.items()}}
+        return parts
 
     def _joined(self, terms: dict[str, LossTerm], graph: Graph) -> tuple[dict[str, LossTerm], dict[str, float]]:
         """The terms with the counts of all parts, and their values over all of them; of a batch, as if of all."""

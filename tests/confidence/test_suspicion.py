@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from confgcn import blocks
 from confgcn.confidence import neighbourhood
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
@@ -89,8 +90,7 @@ def test_edges_are_ranked_once_each_by_the_chance_of_different_labels(six_nodes:
     assert ranking.disagreement.tolist() == pytest.approx([by_pair[pair] for pair in pairs])
     assert ranking.influence is None
     first = tuple(six_nodes.node_names[v] for v in pairs[0])
-    assert ranking.named(six_nodes, 2)[0] == (*first, pytest.approx(by_pair[pairs[0]]))
-    assert len(ranking.named(six_nodes, 2)) == 2
+    assert ranking.named(six_nodes)[0] == (*first, pytest.approx(by_pair[pairs[0]]))
 
 
 def test_influence_of_an_edge_is_the_mean_of_both_directions(six_nodes: Graph) -> None:
@@ -125,15 +125,19 @@ def test_the_two_votes_are_multiplied_and_neither_outweighs_everything() -> None
     assert float(found.score[0]) == pytest.approx(expected)
 
 
-def test_as_many_edges_are_named_as_asked_for(six_nodes: Graph) -> None:
-    ranking = suspicious_edges(six_nodes, torch.rand(6, 3).softmax(1))
-    for limit, count in ((0, 0), (3, 3), (5, 5), (9, 5)):
-        assert len(ranking.named(six_nodes, limit)) == count
+def test_as_many_edges_are_kept_as_asked_for(six_nodes: Graph) -> None:
+    probabilities, influence = torch.rand(6, 3).softmax(1), torch.rand(six_nodes.adjacency.num_entries)
+    ranking = suspicious_edges(six_nodes, probabilities, influence)
+    assert (ranking.source < ranking.target).all()
     names = [
         (six_nodes.node_names[u], six_nodes.node_names[v]) for u, v in zip(ranking.source, ranking.target, strict=True)
     ]
-    assert [(u, v) for u, v, _ in ranking.named(six_nodes, 5)] == names
-    assert (ranking.source < ranking.target).all()
+    assert [(u, v) for u, v, _ in ranking.named(six_nodes)] == names
+    for limit, count in ((0, 0), (3, 3), (5, 5), (9, 5)):
+        first = suspicious_edges(six_nodes, probabilities, influence, limit=limit)
+        assert len(first.source) == count
+        for name in ("source", "target", "disagreement", "influence"):
+            assert torch.equal(getattr(first, name), getattr(ranking, name)[:limit])
 
 
 def test_equal_scores_keep_the_order_of_the_nodes() -> None:
@@ -151,6 +155,9 @@ def test_edges_are_ranked_alike_block_by_block(small_graph: Graph, monkeypatch: 
     wide = probabilities.double()
     assert torch.equal(whole.disagreement, 1.0 - (wide[whole.source] * wide[whole.target]).sum(1))
     monkeypatch.setattr(neighbourhood, "NUMBERS_AT_ONCE", 12)
-    parts = suspicious_edges(small_graph, probabilities)
-    assert torch.equal(parts.disagreement, whole.disagreement)
-    assert torch.equal(parts.source, whole.source)
+    monkeypatch.setattr(blocks, "BLOCK", 5)  # a few rows, and then one that is longer
+    for limit in (7, 1000):
+        parts = suspicious_edges(small_graph, probabilities, limit=limit)
+        assert torch.equal(parts.disagreement, whole.disagreement[:limit])
+        assert torch.equal(parts.source, whole.source[:limit])
+        assert torch.equal(parts.target, whole.target[:limit])

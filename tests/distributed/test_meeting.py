@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch.distributed as dist
 
 from confgcn.distributed.launch import LOOPBACK
-from confgcn.distributed.meeting import is_said, reached_store, said_already, said_by_another, served_store, within
+from confgcn.distributed.meeting import (
+    agreed_start,
+    is_said,
+    reached_store,
+    said_already,
+    said_by_another,
+    served_store,
+    within,
+)
 
 
 @pytest.fixture
@@ -51,3 +61,11 @@ def test_who_does_not_meet_in_time_ends(job: int, wait_until: Callable[..., None
     with within(60.0, said.append):
         pass
     assert said == [f"the workers have not met at {LOOPBACK}:{job} in 0 s"]
+
+
+def test_all_workers_give_a_start_one_number_whatever_the_one_before_left_behind() -> None:
+    store = dist.HashStore()  # type: ignore[attr-defined]
+    store.set("confgcn/asks/2", "who was killed before anybody answered")
+    for number in ("0", "1"):
+        with ThreadPoolExecutor(3) as workers:
+            assert list(workers.map(agreed_start, [store] * 3, range(3), [3] * 3)) == [number] * 3

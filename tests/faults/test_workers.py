@@ -293,7 +293,7 @@ def test_half_of_what_a_worker_must_know(tables: Tables) -> None:
 
 
 @pytest.mark.fault("P17", "P18", "P20", "P21")
-def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
+def test_two_hosts_find_what_one_finds_killed_or_not_and_a_cut_link_ends_both(
     script: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = script("tools/two_hosts.py")
@@ -304,7 +304,8 @@ def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", hurried(folder)["PYTHONPATH"])
     with tool.two_hosts() as hosts:
-        found = tool.trained(folder, hosts, epochs=5) | tool.cut(folder, hosts)
+        found = tool.trained(folder, hosts, epochs=5) | tool.restarted(folder, hosts, epochs=60)
+        found |= tool.cut(folder, hosts)
     assert tool.is_as_it_should(found), found
     assert max(found["seconds_after_cut"]) < 60, found
     one, other = found["errors_after_cut"]

@@ -14,6 +14,10 @@ from typing import Any
 SMALL, LARGE = 100_000, 1_000_000
 PRESETS = ("released", "consensus")
 GB = 1e9
+# Bytes in the first process when the whole is judged: of a node and class (logits, mu, precision, probabilities and
+# scores of sets in double precision, the sets), of a node (its name), and of an entry (two structures, places, rows,
+# influence). Before that it holds the features, as they were and as they are used.
+FIRST_CLASS, FIRST_NODE, FIRST_ENTRY = 29, 64, 36
 Rows = list[dict[str, Any]]
 
 
@@ -89,7 +93,7 @@ def plan(shares: Shares, nodes: float, edges: float, cut: float, with_: Machines
     borrowed = _borrowed(nodes, entries, cut, number)
     sent = borrowed * shares.borrowed_bytes
     work = (shares.node_seconds * nodes + shares.entry_seconds * entries) / number
-    first = nodes * 4 * (2 * machine.features + 12 * machine.classes) + 8 * entries
+    first = nodes * max(8 * machine.features, FIRST_CLASS * machine.classes + FIRST_NODE) + FIRST_ENTRY * entries
     return Plan(
         cut,
         number,

@@ -137,6 +137,12 @@ def two_hosts_text(found: dict[str, Any]) -> str:
     """What was seen, and what each host said."""
     same = "the same bytes" if found["same_as_one_host"] else "OTHER bytes"
     lines = [f"- 40 epochs on the demo graph: {same} as two workers on one host, {found['seconds']:.0f} s."]
+    same = "the same bytes" if found["same_when_restarted"] else "OTHER bytes"
+    waits = " and ".join(f"{seconds:.0f} s" for seconds in found["seconds_to_go_on"])
+    lines.append(
+        "- `--max-restarts 2`, the worker of either host killed in turn: the next checkpoint after "
+        f"{waits}, and in the end {same} as without."
+    )
     for host, (seconds, said) in enumerate(zip(found["seconds_after_cut"], found["errors_after_cut"], strict=True)):
         words = " ".join(re.sub(r"\(process \d+ on \w+\)|:\d+(?=,)", "...", text) for text in said)
         lines.append(f"- Link cut, host {host + 1}: ended after {seconds:.0f} s; `{words}`")

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from capacity import PRESETS
 from clustered import EDGES_PER_NODE, clustered_graph
 from recorded import WORKERS, append
 from resident import Watched
@@ -46,7 +47,6 @@ from confgcn.training.seed import seeded
 
 SIZES = (10_000, 100_000, 1_000_000)
 STEPS = {10_000: 20, 100_000: 8, 1_000_000: 2}
-PRESETS = ("released", "consensus")
 CUTS = ("metis", "hash")
 CONTESTANTS = (  # how it is cut, workers, threads
     ("metis", 1, 1),
@@ -122,7 +122,7 @@ def child(words: list[str], workers: int = 1) -> list[dict[str, Any]]:
         command = [sys.executable, *launcher, __file__]
     done = subprocess.run([*command, *words], capture_output=True, text=True)
     if done.returncode:
-        return [{"failed": done.stderr[-300:]}]
+        raise SystemExit(f"{' '.join(words)}, {workers} workers: {done.stderr[-300:]}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -81,6 +81,8 @@ def main() -> NoReturn:
     """Run the command line and exit with the code that says what happened."""
     for number in stop_signals():
         signal.signal(number, _leave)
+    if "RANK" in os.environ:  # of a lost connection torch's own log has pages; what it means is said in one line
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
         _check_surroundings()
         sys.exit(app(standalone_mode=False) or 0)

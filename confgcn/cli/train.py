@@ -68,8 +68,8 @@ def train(
     if resume and out is None:
         raise UsageError("--resume needs --out, the run directory to go on with")
     in_parts = is_started_by_launcher()
-    if in_parts:  # of a lost connection torch's own log has pages; what it means is said in one line
-        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    if in_parts and str(workers) not in ("1", os.environ["WORLD_SIZE"]):
+        raise UsageError(f"--workers {workers}: the launcher has started {os.environ['WORLD_SIZE']}; leave it out")
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 

@@ -96,6 +96,7 @@ def assess(
     nodes: Tensor,
     *,
     held_out: Prediction | None = None,
+    features_say: Tensor | None = None,
     coverage: float = COVERAGE,
     max_error: float = MAX_ERROR,
     delta: float = DELTA,
@@ -105,7 +106,7 @@ def assess(
     Training did not see these labels; or, where it did, ``held_out`` is what was predicted of each of the nodes by a
     training that did not. The same labels scale the probabilities, size the sets and certify the decision, and have in
     most runs selected the weights: guarantees are then approximate. Where they must be exact, hold labels back and use
-    the parts by hand.
+    the parts by hand. With ``features_say`` (see :func:`suspicious_labels`) nobody looks at the graph's features.
     """
     scale = scaling(graph, prediction, nodes, held_out=held_out)
     probabilities = scale.probabilities(prediction.logits)
@@ -127,7 +128,7 @@ def assess(
         sets,
         decision,
         novelty(graph, probabilities),
-        suspicious_labels(graph, probabilities),
+        suspicious_labels(graph, probabilities, features_say),
         suspicious_edges(graph, probabilities, prediction.influence),
         others,
     )

@@ -18,7 +18,7 @@ Rows: TypeAlias = "FloatArray | sp.csr_array"  # as the features are: dense, or 
 
 SHARPNESS = 20.0  # cosines of neighbouring classes differ by about a twentieth
 ROWS_AT_ONCE = 10_000  # of dense features, to find their lengths
-NUMBERS_AT_ONCE = 2**23  # of dense features in double precision: as many columns as fit
+NUMBERS_AT_ONCE = 2**22  # of dense features in double precision: as many columns as fit
 
 
 def centroid_vote(graph: Graph) -> Tensor:

@@ -51,16 +51,18 @@ class SuspiciousEdges:
         return [(graph.node_names[u], graph.node_names[v], value) for u, v, value in zip(*columns, strict=True)]
 
 
-def suspicious_labels(graph: Graph, probabilities: Tensor) -> SuspiciousLabels:
+def suspicious_labels(graph: Graph, probabilities: Tensor, features_say: Tensor | None = None) -> SuspiciousLabels:
     r"""Rank the training labels by how much likelier another one is to those who have not seen it.
 
     .. math:: s_v = \max_{c \ne y_v} \log q_v(c) - \log q_v(y_v)
 
     A model has fitted the label that is in question, so its own probability says little. q is the product of two votes
     that leave it out: of the neighbours (:func:`neighbour_vote`) and of the classes' features
-    (:func:`~confgcn.confidence.leave_one_out.centroid_vote`).
+    (:func:`~confgcn.confidence.leave_one_out.centroid_vote`): what ``features_say``, (train, C), where it is known
+    already.
     """
-    votes = torch.stack([neighbour_vote(graph, probabilities, graph.train), centroid_vote(graph)])
+    features_say = centroid_vote(graph) if features_say is None else features_say
+    votes = torch.stack([neighbour_vote(graph, probabilities, graph.train), features_say])
     log_votes = votes.clamp(min=SMALLEST_PROBABILITY).log().sum(0)
     score, proposed = label_margin(log_votes, graph.train_labels)
     order = torch.argsort(score, descending=True, stable=True)

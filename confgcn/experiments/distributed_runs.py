@@ -12,55 +12,35 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from confgcn.distributed.gather import whole_prediction, whole_weights
+from confgcn.distributed.gather import whole_weights
 from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
-from confgcn.exceptions import DataError, DivergedError, UsageError
+from confgcn.exceptions import CorruptFileError, DataError, DivergedError, UsageError, brief
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import check_fittable, is_needed
-from confgcn.experiments.finished_run import Trained
+from confgcn.experiments.joined_run import Whole, conclude_whole, finish_whole, join_parts, without_weights
 from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
-from confgcn.experiments.runs import Notify, RunRequest, conclude, resumable, run_config, settings_notices, summarise
+from confgcn.experiments.runs import Notify, RunRequest, resumable, run_config, settings_notices, summarise
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
 from confgcn.graph import Graph, Shard
-from confgcn.method import AbstractMethod, Prediction
+from confgcn.method import AbstractMethod
 from confgcn.methods import method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.checkpoint import Checkpointer, StopInSetup, resume_from
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.memory import check_memory, return_freed_memory
-from confgcn.training.rules import Record, needs_validation
+from confgcn.training.memory import check_memory
+from confgcn.training.rules import needs_validation
 from confgcn.training.run_directory import IfExists, RunDirectory, claimed
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
 
 BEGUN = "begun"  # of a job: its run directory
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """What all parts have come to, in the first process."""
-
-    graph: Graph
-    prediction: Prediction
-    history: list[Record]
-    best: Record | None
-
-
-@dataclass(frozen=True, eq=False)
-class Concluded:
-    """What is still to be written when the whole has been judged; the method has no weights yet."""
-
-    method: AbstractMethod
-    model_record: dict[str, Any]
-    metrics: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +59,17 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
     """
     started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
     with stop_request() as stop, computing_with(request.threads), joined_group() as group, ExitStack() as held:
-        notify = notify if group.rank == 0 else _say_nothing
+        notify, stop.at_once = notify if group.rank == 0 else _say_nothing, True  # until there is something to keep
         directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
         if not group.add([directory.finished if group.rank == 0 else 0])[0]:
             watching = callbacks if group.rank == 0 else ()
             part, whole = _train(directory, folder, request, settings, group, stop, notify, watching)
-            concluded = whole and _concluded(directory, whole, request, settings, started=started, notify=notify)
+            config = run_config(request)
+            concluded = whole and conclude_whole(directory, whole, config, started=started, notify=notify)
             del whole  # the weights take its room
             weights = whole_weights(part.method, part.shard, group)
             if concluded:
-                _finish(directory, concluded, weights, group.size)
+                finish_whole(directory, concluded, weights, group.size)
         return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
@@ -121,7 +102,8 @@ def _opened(
     source = request.source
     folder = ShardFolder(source.path if isinstance(source, ShardedGraph) else RunDirectory(out).shards)
     if isinstance(source, ShardedGraph):
-        _look_at_shards(folder, request, settings, group)
+        source.check_split(request.split_seed)
+        _look_at_shards(folder, settings, group)
     if group.rank == 0:
         graph = None if isinstance(source, ShardedGraph) else _whole(request, settings, group.size)
         for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
@@ -135,11 +117,8 @@ def _opened(
     return folder
 
 
-def _look_at_shards(folder: ShardFolder, request: RunRequest, settings: RunSettings, group: ProcessGroup) -> None:
+def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGroup) -> None:
     """Every worker looks at its own, before one of them writes anything."""
-    made_with = folder.record.split_seed
-    if request.split_seed != made_with:
-        raise UsageError(f"{folder.path}: was made with split seed {made_with}, not {request.split_seed}")
     check_shards(folder, folder.parts_of(group.rank, group.size))
     own = folder.parts_of(group.rank, group.size)
     split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
@@ -183,8 +162,7 @@ def _begin(
     directory.start(run_config(request))
     damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
     if graph is not None and not directory.finished:
-        if is_shard_folder(folder.path) and not _fits(ShardFolder(folder.path), fingerprint, size):
-            shutil.rmtree(folder.path)
+        damages += _clear_unfit(folder.path, fingerprint, size)
         if not is_shard_folder(folder.path):
             cut = make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
             damages += cut_notices(cut)
@@ -195,8 +173,19 @@ def _begin(
         notify(notice)
 
 
-def _fits(folder: ShardFolder, fingerprint: str, size: int) -> bool:
-    return folder.record.graph_sha256 == fingerprint and folder.num_parts >= size
+def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
+    """Shards that the run has cut before, for fewer workers, or that were damaged since, are cut again."""
+    if not is_shard_folder(shards):
+        return []
+    damage = []
+    try:
+        folder = ShardFolder(shards)
+        if folder.record.graph_sha256 == fingerprint and folder.num_parts >= size:
+            return []
+    except CorruptFileError as error:
+        damage = [f"{brief(error)}; the graph is cut again"]
+    shutil.rmtree(shards)
+    return damage
 
 
 def _train(
@@ -215,7 +204,7 @@ def _train(
     with seeded(request.seed):
         method = make_method(prepared, settings)
         check_memory(method)
-        watching = [*callbacks, Checkpointer(directory.checkpoints, stop)]
+        watching = [*callbacks, StopInSetup(stop), Checkpointer(directory.checkpoints, stop)]
         loop = TrainingLoop(method, prepared, settings.recipe, watching, group=group)
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
@@ -223,7 +212,7 @@ def _train(
             loop.fit()
     shard = loop.graph.shard
     assert shard is not None
-    return Part(loop.method, shard), _joined(loop, folder, group)
+    return Part(loop.method, shard), join_parts(loop, folder, request, settings, group)
 
 
 @contextmanager
@@ -243,49 +232,10 @@ def _best_kept(
         weights = whole_weights(loop.method, shard, group)
         if group.rank == 0:
             graph = load_whole(folder)
-            method = _without_weights(graph, settings)
+            method = without_weights(graph, settings)
             method.load_state_dict(weights, assign=True)
             outputs.write_model(stem, method, outputs.model_record(run_config(request), graph))
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
-
-
-def _joined(loop: TrainingLoop, folder: ShardFolder, group: ProcessGroup) -> Whole | None:
-    """Every process says what it has found of its part; the first puts it together."""
-    loop.release()
-    prediction = loop.predict()
-    return_freed_memory()
-    graph = load_whole(folder) if group.rank == 0 else None
-    said = whole_prediction(prediction, loop.graph, graph.adjacency if graph else None, group)
-    return None if graph is None or said is None else Whole(graph, said, loop.history, loop.best)
-
-
-def _concluded(
-    directory: RunDirectory, whole: Whole, request: RunRequest, settings: RunSettings, *, started: float, notify: Notify
-) -> Concluded:
-    """Judge the whole and write down what is found."""
-    return_freed_memory()
-    prepared, best = settings.data.prepare(whole.graph, seed=request.seed), whole.best
-    method, accuracy = _without_weights(prepared, settings), None if best is None else best.get("validation_accuracy")
-    trained = Trained(prepared, method, whole.prediction, whole.history, best, accuracy)
-    run = conclude(whole.graph, trained, None, run_config(request), started=started, notify=notify)
-    return_freed_memory()
-    outputs.write_found(directory, run)
-    return Concluded(method, outputs.model_record(run.config, run.graph, run.assessment), run.metrics)
-
-
-def _finish(directory: RunDirectory, run: Concluded, weights: dict[str, Tensor], workers: int) -> None:
-    """Write the method of the whole, and the metrics last."""
-    run.method.load_state_dict(weights, assign=True)
-    outputs.write_model(directory.model, run.method, run.model_record)
-    directory.finish({**run.metrics, "workers": workers})
-    directory.clear_checkpoints()
-    directory.clear_shards()
-
-
-def _without_weights(graph: Graph, settings: RunSettings) -> AbstractMethod:
-    """The method of the whole graph, which takes weights instead of copying them."""
-    with torch.device("meta"):
-        return make_method(graph, settings)
 
 
 def _say_nothing(text: str) -> None:

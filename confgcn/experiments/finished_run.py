@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from confgcn.confidence.assessment import Assessment
 from confgcn.graph import Graph
 from confgcn.method import AbstractMethod, Prediction
@@ -14,7 +16,10 @@ from confgcn.training.rules import Record
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a training has come to: the method with its selected weights, and what it says of the ``graph`` it saw."""
+    """What a training has come to: the method with its selected weights, and what it says of the ``graph`` it saw.
+
+    Where ``features_say`` (train, C) what they can of the training labels, the graph need not have them any more.
+    """
 
     graph: Graph
     method: AbstractMethod
@@ -22,6 +27,7 @@ class Trained:
     history: list[Record]
     best: Record | None
     validation_accuracy: float | None
+    features_say: Tensor | None = None
 
     @classmethod
     def by(cls, loop: TrainingLoop) -> Trained:

@@ -42,7 +42,8 @@ def predict_new_nodes(
     base, before, assessed = run.assessed(graph, **asked)
     nodes = extension.known[graph.validation if run.held_out is None else graph.train]
     held_out = _with_rows(prediction, run.held_out or before, extension.known)
-    assessment = assess(prepared, _with_usual_precision(prediction, extension), nodes, held_out=held_out, **asked)
+    said = _with_usual_precision(prediction, extension)
+    assessment = assess(prepared, said, nodes, held_out=held_out, features_say=None, **asked)
     if not update_existing:
         prediction = _with_rows(prediction, before, extension.known)
         assessment = _kept(assessment, assessed, extension.known)

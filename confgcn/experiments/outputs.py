@@ -70,7 +70,7 @@ def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> 
 def write_run(directory: RunDirectory, run: FinishedRun) -> None:
     """All files of a finished run."""
     write_found(directory, run)
-    write_model(directory.model, run.method, model_record(run.config, run.graph, run.assessment))
+    write_model(directory.model, run.method, model_record(run.config, run.graph) | calibration_record(run.assessment))
     directory.finish(run.metrics)
 
 
@@ -128,16 +128,14 @@ def write_model(stem: Path, method: AbstractMethod, record: dict[str, Any]) -> N
     write_tensors(stem, method.state_dict(), record)
 
 
-def model_record(config: dict[str, Any], graph: Graph, assessment: Assessment | None = None) -> dict[str, Any]:
-    """What is needed to build the method, which graph it was trained on, and how logits become probabilities."""
-    record: dict[str, Any] = {
-        "config": config,
-        "shape": Shape.of(graph).to_json(),
-        "graph_sha256": graph.training_view().fingerprint,
-    }
-    if assessment is not None:
-        record |= {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
-    return record
+def model_record(config: dict[str, Any], graph: Graph) -> dict[str, Any]:
+    """What is needed to build the method that weights belong to, and which graph they were trained on."""
+    return {"config": config, "shape": Shape.of(graph).to_json(), "graph_sha256": graph.training_view().fingerprint}
+
+
+def calibration_record(assessment: Assessment) -> dict[str, Any]:
+    """How logits become probabilities."""
+    return {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
 
 
 def write_history(path: Path, history: Sequence[Record]) -> None:

@@ -234,7 +234,8 @@ def conclude(
     if not crossed and not len(prepared.validation):
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
     held_out = crossed.prediction if crossed else None
-    assessment = assess(prepared, prediction, prepared.train if crossed else prepared.validation, held_out=held_out)
+    nodes = prepared.train if crossed else prepared.validation
+    assessment = assess(prepared, prediction, nodes, held_out=held_out, features_say=trained.features_say)
     metrics = {
         **outputs.measure(prepared, prediction, assessment, held_out),
         "cross_fitted": crossed is not None,

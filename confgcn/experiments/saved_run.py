@@ -96,7 +96,11 @@ class SavedRun:
         prepared = self.prepared(graph)
         prediction = finite_prediction(self.method, prepared)
         nodes = prepared.validation if self.held_out is None else prepared.train
-        return prepared, prediction, assess(prepared, prediction, nodes, held_out=self.held_out, **asked)
+        return (
+            prepared,
+            prediction,
+            assess(prepared, prediction, nodes, held_out=self.held_out, features_say=None, **asked),
+        )
 
     def _calibrated(self, prepared: Graph, prediction: Prediction) -> Tensor:
         covariates = covariates_of(prepared, prediction)

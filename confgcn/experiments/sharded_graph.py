@@ -43,10 +43,14 @@ class ShardedGraph:
         return self.folder.record.is_named
 
     def load(self, split_seed: int) -> Graph:
+        self.check_split(split_seed)
+        return load_whole(self.folder)
+
+    def check_split(self, split_seed: int) -> None:
+        """Shards have the split that they were cut with."""
         made_with = self.folder.record.split_seed
         if split_seed != made_with:
             raise UsageError(f"{self.path}: was made with split seed {made_with}, not {split_seed}")
-        return load_whole(self.folder)
 
     def raw(self) -> RawGraph:
         return raw_from_graph(load_whole(self.folder))

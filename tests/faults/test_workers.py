@@ -18,7 +18,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
+from confgcn.cli.main import app
+from confgcn.exceptions import UsageError
 from confgcn.files import read_tensors
 
 if TYPE_CHECKING:
@@ -42,17 +45,26 @@ if "RANK" in os.environ:
     Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
     watch.LONGEST_SILENCE = 6.0
 """
+SLOW_TO_READ = """
+import os, pathlib, time
+if "RANK" in os.environ:
+    from confgcn.experiments import distributed_runs
+    def wait(*words):
+        pathlib.Path(os.environ["WAITING"] + os.environ["RANK"]).touch()
+        time.sleep(600)
+    distributed_runs.load_shard = wait
+"""
 MEETING_BRIEFLY = """
 from confgcn.distributed import process_group
 process_group.LONGEST_MEETING = 1.0
 """
 
 
-def hurried(folder: Path) -> dict[str, str]:
+def hurried(folder: Path, lines: str = HURRIED) -> dict[str, str]:
     """An environment in which every Python runs these lines first."""
     place = folder.parent / "first"
     place.mkdir(exist_ok=True)
-    (place / "sitecustomize.py").write_text(HURRIED)
+    (place / "sitecustomize.py").write_text(lines)
     paths = [str(place), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
@@ -171,7 +183,10 @@ def test_workers_do_not_outlive_whoever_started_them(
     errors = re.findall(r"(?m)^error: .*$", started.errors.read_text())
     assert len(errors) == 1, errors
     assert f"process {started.process.pid}, which had started the workers, has ended" in errors[0]
-    outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=hurried(outside.folder), has_workers=True)
+    (outside.folder / "run/shards/partition.json").write_text("{")
+    surroundings = hurried(outside.folder)
+    ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=surroundings, has_workers=True)
+    assert re.search(r"partition\.json: .*; the graph is cut again", ended.errors)
     for name in RESULTS:
         assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
 
@@ -194,6 +209,20 @@ def test_a_signal_stops_all_workers_which_listened_on_the_loopback_alone(
     assert checkpoints(outside.folder)
 
 
+@pytest.mark.fault("P02", "P03")
+def test_a_signal_before_the_first_epoch_is_not_kept_waiting(outside: Outside, wait_until: WaitUntil) -> None:
+    outside.write_graph()
+    waiting = outside.folder.parent / "waiting"
+    surroundings = {**hurried(outside.folder, SLOW_TO_READ), "WAITING": str(waiting)}
+    started = outside.start(*TRAIN, "--workers", 2, environment=surroundings, has_workers=True)
+    wait_until(lambda: all(Path(f"{waiting}{rank}").exists() for rank in (0, 1)), 120.0)
+    assert started.process.pid is not None
+    workers = children(started.process.pid)
+    started.send(signal.SIGTERM)
+    assert "by SIGTERM" in ended_with(started, workers, wait_until, code=143)
+    outside.accepts(*TRAIN, "--resume")
+
+
 def listens_at(process: int) -> list[str]:
     """The addresses at which a process listens, as the kernel writes them."""
     links = [str(file.readlink()) for file in Path(f"/proc/{process}/fd").iterdir() if file.is_symlink()]
@@ -207,6 +236,14 @@ def listens_at(process: int) -> list[str]:
 @pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", "100000", ""])
 def test_a_number_of_workers_that_cannot_be(outside: Outside, workers: str) -> None:
     outside.refuses("train", "demo", "--out", "run", "--workers", workers, code=2, naming=["--workers"])
+
+
+@pytest.mark.fault("P19")
+def test_another_number_of_workers_than_the_launcher_has_started() -> None:
+    told = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}
+    ended = CliRunner().invoke(app, ["train", "demo", "--out", "run", "--workers", "3"], env=told)
+    assert isinstance(ended.exception, UsageError)
+    assert str(ended.exception).startswith("--workers 3: the launcher has started 2")
 
 
 @pytest.mark.fault("P19")

@@ -70,6 +70,10 @@ bench: setup
 	$(BIN)/python benchmarks/mapped.py
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
+	$(BIN)/python benchmarks/exactness.py
+	$(BIN)/python benchmarks/parts_accuracy.py
+	$(BIN)/python benchmarks/workers.py
+	$(BIN)/python benchmarks/minibatch.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/report_picture.py
 

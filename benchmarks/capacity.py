@@ -94,6 +94,7 @@ def plan(shares: Shares, nodes: float, edges: float, cut: float, with_: Machines
     sent = borrowed * shares.borrowed_bytes
     work = (shares.node_seconds * nodes + shares.entry_seconds * entries) / number
     first = nodes * max(8 * machine.features, FIRST_CLASS * machine.classes + FIRST_NODE) + FIRST_ENTRY * entries
+    first += shares.program_bytes * machine.cores + 8 * machine.classes * nodes / number  # the others wait beside it
     return Plan(
         cut,
         number,

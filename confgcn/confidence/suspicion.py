@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from confgcn.blocks import blocks_of_entries
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.neighbourhood import edge_blocks, neighbour_sum
 from confgcn.graph import Graph
@@ -94,35 +92,28 @@ def suspicious_edges(
 
     The influence (E,) is carried along, the mean of both directions: a doubtful edge of none does no harm.
     """
-    edges, places = graph.adjacency.without_diagonal
     none = torch.empty(0, dtype=torch.long)
     found = SuspiciousEdges(none, none, none.double(), None)
-    for source, target in _each_edge_once(edges):
+    for ends in graph.edge_blocks():
+        source, target = map(torch.from_numpy, ends)
         disagreement = torch.cat([found.disagreement, _disagreement(probabilities, source, target)])
         order = torch.argsort(disagreement, descending=True, stable=True)[:limit]
         source, target = torch.cat([found.source, source])[order], torch.cat([found.target, target])[order]
         found = SuspiciousEdges(source, target, disagreement[order], None)
     if influence is None:
         return found
-    there = influence[places[_entries(edges, found.target, found.source)]]
-    back = influence[places[_entries(edges, found.source, found.target)]]
+    there = influence[_entries(graph.adjacency, found.target, found.source)]
+    back = influence[_entries(graph.adjacency, found.source, found.target)]
     return replace(found, influence=(there + back) / 2)
 
 
-def _each_edge_once(edges: SparseStructure) -> Iterator[tuple[Tensor, Tensor]]:
-    """Both ends, the smaller first, of the edges into some rows at a time."""
-    for rows in blocks_of_entries(edges.indptr.numpy()):
-        pointers = edges.indptr[rows.start : rows.stop + 1]
-        source = edges.indices[int(pointers[0]) : int(pointers[-1])]
-        target = torch.repeat_interleave(torch.arange(rows.start, rows.stop), pointers.diff())
-        once = source < target
-        yield source[once], target[once]
-
-
-def _entries(edges: SparseStructure, rows: Tensor, columns: Tensor) -> Tensor:
-    """Where the entries (row, column), which are there, stand among all."""
-    of_rows, entries = edges.at_rows(rows)
-    return entries[of_rows.indices == columns[of_rows.rows]]
+def _entries(adjacency: SparseStructure, rows: Tensor, columns: Tensor) -> Tensor:
+    """Where the entries (row, column), which are there, stand among all; a row may be long, and named often."""
+    places = []
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        first, last = adjacency.indptr[row : row + 2].tolist()
+        places.append(first + int(torch.searchsorted(adjacency.indices[first:last], column)))
+    return torch.tensor(places, dtype=torch.long)
 
 
 def _disagreement(probabilities: Tensor, source: Tensor, target: Tensor) -> Tensor:

@@ -44,11 +44,12 @@ def whole_entries(
     return whole
 
 
-def whole_weights(method: AbstractMethod, shard: Shard, group: Collecting) -> dict[str, Tensor]:
+def whole_weights(method: AbstractMethod, part: Graph, group: Collecting) -> dict[str, Tensor]:
     """The weights; in the first process with the rows of all nodes, in the others as they are."""
+    assert part.shard is not None
     weights = dict(method.state_dict())
     for name in method.per_node:
-        rows = whole_rows(weights[name], shard, group)
+        rows = whole_rows(weights[name], part.shard, group)
         weights[name] = weights[name] if rows is None else rows
     return weights
 

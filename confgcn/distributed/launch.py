@@ -51,14 +51,15 @@ def launch(workers: int, arguments: Sequence[str]) -> int:
 
     What a worker says of its end it says itself; of one that was killed it is said here.
     """
-    from confgcn.distributed.meeting import said_already, served_store
+    from confgcn.distributed.meeting import FIRST_START, START, said_already, served_store
 
     store, port = served_store(socket.create_server((LOOPBACK, 0)))
     run_id = uuid.uuid4().hex
     started: list[subprocess.Popen[bytes]] = []
     with _signals_passed_on(started) as asked:
         for rank in range(workers):
-            started.append(_start(arguments, _surroundings(rank, workers, port, run_id)))
+            surroundings = _surroundings(rank, workers, port, run_id)
+            started.append(_start(arguments, {**surroundings, START: FIRST_START}))
         if asked:
             _send(started, asked[-1])
         failed = _first_to_fail(started)

@@ -20,7 +20,8 @@ from torch.distributed.distributed_c10d import PrefixStore, Store
 
 SECONDS_TO_ASK = 5.0  # who has said something; without an answer this process says it
 SECONDS_BETWEEN = 0.05  # two looks at who has come
-START = "CONFGCN_START"  # set once the workers have agreed on it
+START = "CONFGCN_START"  # set once the workers have agreed on it, and by a launcher that starts them once
+FIRST_START = "0"
 _SAID = "said"
 
 
@@ -30,7 +31,7 @@ def served_store(listener: socket.socket) -> tuple[Store, int]:
     store: Store = dist.TCPStore(  # type: ignore[attr-defined]
         host, port, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach()
     )
-    return of_this_start(store), port
+    return _of_start(store, FIRST_START), port
 
 
 def reached_store(seconds: float) -> Store:
@@ -45,8 +46,12 @@ def reached_store(seconds: float) -> Store:
 
 def of_this_start(store: Store) -> Store:
     """torchrun may start a job again with the same store, in which addresses of the last start are still written."""
-    number = os.environ.get(START) or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return PrefixStore(f"confgcn/{number}", store)
+    until_agreed = f"before/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}"
+    return _of_start(store, os.environ.get(START, until_agreed))
+
+
+def _of_start(store: Store, name: str) -> Store:
+    return PrefixStore(f"confgcn/{name}", store)
 
 
 def agreed_start(store: Store, rank: int, size: int) -> str:
@@ -65,14 +70,16 @@ def _tell_others(store: Store, size: int) -> str:
         for rank in missing:
             if store.check([f"confgcn/asks/{rank}"]):  # perhaps one of an earlier start, which reads no answer
                 store.set(f"confgcn/answer/{store.get(f'confgcn/asks/{rank}').decode()}", number)
+        time.sleep(SECONDS_BETWEEN)
         missing = {rank for rank in missing if not store.check([f"confgcn/{number}/here/{rank}"])}
-        time.sleep(SECONDS_BETWEEN if missing else 0.0)
     return number
 
 
 def _asked_of_first(store: Store, rank: int) -> str:
     name = uuid.uuid4().hex
     store.set(f"confgcn/asks/{rank}", name)
+    while not store.check([f"confgcn/answer/{name}"]):  # a signal is heard between two looks
+        time.sleep(SECONDS_BETWEEN)
     number: str = store.get(f"confgcn/answer/{name}").decode()
     store.set(f"confgcn/{number}/here/{rank}", "1")
     return number

@@ -7,7 +7,6 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
-from confgcn.exceptions import CorruptFileError, DataError, DivergedError, UsageError, brief
+from confgcn.exceptions import ConfGCNError, DataError, DivergedError, UsageError, brief
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import check_fittable, is_needed
-from confgcn.experiments.joined_run import Whole, conclude_whole, finish_whole, join_parts, without_weights
+from confgcn.experiments.joined_run import Part, Whole, conclude_whole, finish_whole, join_parts, without_weights
 from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, resumable, run_config, settings_notices, summarise
 from confgcn.experiments.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
-from confgcn.graph import Graph, Shard
-from confgcn.method import AbstractMethod
+from confgcn.graph import Graph
+from confgcn.method import Prediction
 from confgcn.methods import method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
@@ -35,20 +34,12 @@ from confgcn.training.checkpoint import Checkpointer, StopInSetup, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.memory import check_memory
 from confgcn.training.rules import needs_validation
-from confgcn.training.run_directory import IfExists, RunDirectory, claimed
+from confgcn.training.run_directory import IfExists, RunDirectory, claimed, refuse_link
 from confgcn.training.seed import seeded
 from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.threads import computing_with
 
 BEGUN = "begun"  # of a job: its run directory
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What a process keeps of its training: the method with the rows of its own nodes."""
-
-    method: AbstractMethod
-    shard: Shard
 
 
 def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
@@ -58,19 +49,23 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
     whole when it is trained. The run directory is one that all of them see.
     """
     started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
-    with stop_request() as stop, computing_with(request.threads), joined_group() as group, ExitStack() as held:
-        notify, stop.at_once = notify if group.rank == 0 else _say_nothing, True  # until there is something to keep
-        directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
-        if not group.add([directory.finished if group.rank == 0 else 0])[0]:
-            watching = callbacks if group.rank == 0 else ()
-            part, whole = _train(directory, folder, request, settings, group, stop, notify, watching)
-            config = run_config(request)
-            concluded = whole and conclude_whole(directory, whole, config, started=started, notify=notify)
-            del whole  # the weights take its room
-            weights = whole_weights(part.method, part.shard, group)
-            if concluded:
-                finish_whole(directory, concluded, weights, group.size)
-        return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
+    with resumable(out), stop_request() as stop, computing_with(request.threads):
+        stop.at_once = True  # while there is nothing to keep
+        with joined_group() as group, ExitStack() as held:
+            notify = notify if group.rank == 0 else _say_nothing
+            directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
+            if not group.add([directory.finished if group.rank == 0 else 0])[0]:
+                watching = callbacks if group.rank == 0 else ()
+                part, whole = _train_and_join(directory, folder, request, settings, group, stop, notify, watching)
+                concluded = None
+                if whole is not None:
+                    concluded = conclude_whole(directory, whole, run_config(request), started=started, notify=notify)
+                del whole  # the weights take its room
+                weights = whole_weights(part.method, part.graph, group)
+                if concluded is not None:
+                    finish_whole(directory, concluded, weights, group.size)
+                group.wait()  # nobody leaves before the run is finished: should it fail now, all are started again
+            return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
 def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]:
@@ -110,7 +105,6 @@ def _opened(
             notify(notice)
         group.remember(BEGUN)
         _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
-    held.enter_context(resumable(out))
     group.set_up()
     if not isinstance(source, ShardedGraph) and is_shard_folder(folder.path):
         check_shards(folder, folder.parts_of(group.rank, group.size))
@@ -161,7 +155,10 @@ def _begin(
         fingerprint, notices = graph.fingerprint, graph.notices()
     directory.start(run_config(request))
     damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
-    if graph is not None and not directory.finished:
+    if directory.finished:  # left by a process that was killed when it had just written its metrics
+        directory.clear_checkpoints()
+        directory.clear_shards()
+    elif graph is not None:
         damages += _clear_unfit(folder.path, fingerprint, size)
         if not is_shard_folder(folder.path):
             cut = make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
@@ -175,17 +172,35 @@ def _begin(
 
 def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
     """Shards that the run has cut before, for fewer workers, or that were damaged since, are cut again."""
-    if not is_shard_folder(shards):
+    if not os.path.lexists(shards):
         return []
     damage = []
     try:
         folder = ShardFolder(shards)
         if folder.record.graph_sha256 == fingerprint and folder.num_parts >= size:
+            check_shards(folder, list(range(folder.num_parts)))
             return []
-    except CorruptFileError as error:
+    except (ConfGCNError, OSError) as error:
         damage = [f"{brief(error)}; the graph is cut again"]
+    refuse_link(shards)
     shutil.rmtree(shards)
     return damage
+
+
+def _train_and_join(
+    directory: RunDirectory,
+    folder: ShardFolder,
+    request: RunRequest,
+    settings: RunSettings,
+    group: ProcessGroup,
+    stop: StopRequest,
+    notify: Notify,
+    callbacks: Sequence[Callback],
+) -> tuple[Part, Whole | None]:
+    """Train this process's part to the end; returns what is kept of it, and in the first process the whole."""
+    part, prediction = _train(directory, folder, request, settings, group, stop, notify, callbacks)
+    stop.at_once = True  # what follows is found again from the last checkpoint
+    return part, join_parts(part, prediction, folder, request, settings, group)
 
 
 def _train(
@@ -197,8 +212,8 @@ def _train(
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
-) -> tuple[Part, Whole | None]:
-    """Train this process's part to the end, which then makes room for the whole."""
+) -> tuple[Part, Prediction]:
+    """Until the last epoch; what the part says of its nodes is of the selected weights."""
     part = load_shard(folder, group.rank, group.size)
     prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
     with seeded(request.seed):
@@ -210,9 +225,8 @@ def _train(
             notify(notice)
         with _best_kept(directory, loop, folder, request, settings):
             loop.fit()
-    shard = loop.graph.shard
-    assert shard is not None
-    return Part(loop.method, shard), join_parts(loop, folder, request, settings, group)
+    loop.release()
+    return Part.of(loop), loop.predict()
 
 
 @contextmanager
@@ -225,11 +239,10 @@ def _best_kept(
     except DivergedError as error:
         if loop.best is None:
             raise
-        group, shard, stem = loop.group, loop.graph.shard, directory.best_before_divergence
+        group, stem = loop.group, directory.best_before_divergence
         assert isinstance(group, ProcessGroup)
-        assert shard is not None
         loop.method.load_state_dict(loop.best_weights)
-        weights = whole_weights(loop.method, shard, group)
+        weights = whole_weights(loop.method, loop.graph, group)
         if group.rank == 0:
             graph = load_whole(folder)
             method = without_weights(graph, settings)

@@ -30,6 +30,20 @@ from confgcn.training.run_directory import RunDirectory
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """What a process keeps of its training: the method with the rows of its own nodes, the graph without features."""
+
+    method: AbstractMethod
+    graph: Graph
+    history: list[Record]
+    best: Record | None
+
+    @classmethod
+    def of(cls, loop: TrainingLoop) -> Part:
+        return cls(loop.method, _without_features(loop.graph), loop.history, loop.best)
+
+
+@dataclass(frozen=True, eq=False)
 class Judge:
     """What the first process knows of the whole before it hears what the parts have found.
 
@@ -62,23 +76,29 @@ class Concluded:
 
 
 def join_parts(
-    loop: TrainingLoop, folder: ShardFolder, request: RunRequest, settings: RunSettings, group: ProcessGroup
+    part: Part,
+    prediction: Prediction,
+    folder: ShardFolder,
+    request: RunRequest,
+    settings: RunSettings,
+    group: ProcessGroup,
 ) -> Whole | None:
     """Every process says what it has found of its part; the first puts it together."""
-    loop.release()
-    prediction = loop.predict()
     return_freed_memory()
     judge = _judge_of(folder, request, settings) if group.rank == 0 else None
-    said = whole_prediction(prediction, loop.graph, judge.graph.adjacency if judge else None, group)
-    return None if judge is None or said is None else Whole(judge, said, loop.history, loop.best)
+    said = whole_prediction(prediction, part.graph, judge.graph.adjacency if judge else None, group)
+    return None if judge is None or said is None else Whole(judge, said, part.history, part.best)
 
 
 def _judge_of(folder: ShardFolder, request: RunRequest, settings: RunSettings) -> Judge:
     graph = load_whole(folder)
     prepared = settings.data.prepare(graph, seed=request.seed)
     method, record = without_weights(prepared, settings), outputs.model_record(run_config(request), graph)
-    bare = prepared.with_features(torch.empty(prepared.num_nodes, 0))
-    return Judge(bare, centroid_vote(prepared), method, record)
+    return Judge(_without_features(prepared), centroid_vote(prepared), method, record)
+
+
+def _without_features(graph: Graph) -> Graph:
+    return graph.with_features(torch.empty(graph.num_nodes, 0))
 
 
 def conclude_whole(

@@ -156,6 +156,9 @@ def test_edges_are_ranked_alike_block_by_block(small_graph: Graph, monkeypatch: 
     assert torch.equal(whole.disagreement, 1.0 - (wide[whole.source] * wide[whole.target]).sum(1))
     monkeypatch.setattr(neighbourhood, "NUMBERS_AT_ONCE", 12)
     monkeypatch.setattr(blocks, "BLOCK", 5)  # a few rows, and then one that is longer
+    flat = torch.full((120, 4), 0.25)
+    first = suspicious_edges(small_graph, flat)
+    assert first.target.tolist() == sorted(first.target.tolist())  # equals in the order in which they are met
     for limit in (7, 1000):
         parts = suspicious_edges(small_graph, probabilities, limit=limit)
         assert torch.equal(parts.disagreement, whole.disagreement[:limit])

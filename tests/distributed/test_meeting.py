@@ -11,6 +11,8 @@ import torch.distributed as dist
 
 from confgcn.distributed.launch import LOOPBACK
 from confgcn.distributed.meeting import (
+    FIRST_START,
+    START,
     agreed_start,
     is_said,
     reached_store,
@@ -33,14 +35,18 @@ def job(monkeypatch: pytest.MonkeyPatch) -> int:
 
 def test_the_first_to_ask_says_it_and_others_have_its_exit_code(job: int, monkeypatch: pytest.MonkeyPatch) -> None:
     store, port = served_store(socket.create_server((LOOPBACK, job)))
+    monkeypatch.setenv(START, FIRST_START)
     assert port == job
     assert not is_said(store)
     assert said_by_another(3) is None
     assert is_said(store)
     monkeypatch.setattr("os.getpid", lambda: 1)
     assert said_already(reached_store(5.0), 4) == 3
-    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert said_by_another(4) is None  # the next start has errors of its own
+    for name, number in ((START, "1"), ("TORCHELASTIC_RESTART_COUNT", "0"), ("TORCHELASTIC_RESTART_COUNT", "1")):
+        monkeypatch.delenv(START)
+        monkeypatch.setenv(name, number)
+        assert said_by_another(4) is None  # another start has errors of its own, agreed on or not
+        monkeypatch.setenv(START, "2")
 
 
 def test_without_anybody_to_ask_a_process_says_it_itself(job: int, monkeypatch: pytest.MonkeyPatch) -> None:

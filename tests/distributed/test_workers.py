@@ -44,8 +44,19 @@ def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path:
         assert {name: float(row[name]) for name in numbers} == pytest.approx(
             {name: float(together[node][name]) for name in numbers}, abs=1e-4
         )
+    for table, number in (("suspicious_labels.csv", "score"), ("suspicious_edges.csv", "disagreement")):
+        alone_said, together_said = (scores(tmp_path / str(workers) / table, number) for workers in (1, 2))
+        assert len(alone_said) == len(together_said) > 100
+        assert [value for _, value in alone_said] == pytest.approx([value for _, value in together_said], abs=1e-3)
+        first_alone, first_together = ({node for node, _ in said[:100]} for said in (alone_said, together_said))
+        assert len(first_alone & first_together) > 0.9 * len(first_alone)
     same = sum(row["heard_most"] == together[node]["heard_most"] for node, row in alone.items())
     assert same > 0.99 * len(alone)  # but for ties
+
+
+def scores(file: Path, column: str) -> list[tuple[str, float]]:
+    with file.open(newline="", encoding="utf-8") as stream:
+        return [(row["node"], float(row[column])) for row in csv.DictReader(stream)]
 
 
 def rows(file: Path) -> dict[str, dict[str, str]]:

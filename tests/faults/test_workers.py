@@ -60,8 +60,8 @@ process_group.LONGEST_MEETING = 1.0
 """
 
 
-def hurried(folder: Path, lines: str = HURRIED) -> dict[str, str]:
-    """An environment in which every Python runs these lines first."""
+def running_first(folder: Path, lines: str = HURRIED) -> dict[str, str]:
+    """An environment in which every Python runs these lines before all others; by default it is in a hurry."""
     place = folder.parent / "first"
     place.mkdir(exist_ok=True)
     (place / "sitecustomize.py").write_text(lines)
@@ -96,7 +96,7 @@ def begin(outside: Outside, wait_until: WaitUntil, workers: int, *words: Any) ->
     """A job of so many workers that has saved a checkpoint, and the workers."""
     outside.write_graph()
     before = newest(outside.folder)
-    started = outside.start(*words, "--workers", workers, environment=hurried(outside.folder), has_workers=True)
+    started = outside.start(*words, "--workers", workers, environment=running_first(outside.folder), has_workers=True)
     wait_until(lambda: newest(outside.folder) > before or not started.process.is_alive(), 120.0)
     assert started.process.is_alive(), started.wait().errors
     assert started.process.pid is not None
@@ -123,7 +123,7 @@ def probabilities(run: Path) -> dict[str, float]:
 def undisturbed(outside_before: Outside) -> Path:
     """The run of two workers that nothing has happened to."""
     outside_before.write_graph()
-    outside_before.accepts(*TRAIN, "--workers", 2, environment=hurried(outside_before.folder), has_workers=True)
+    outside_before.accepts(*TRAIN, "--workers", 2, environment=running_first(outside_before.folder), has_workers=True)
     return outside_before.folder / "run"
 
 
@@ -151,7 +151,7 @@ def test_torchrun_starts_workers_again_that_froze_or_were_killed(
 ) -> None:
     outside.write_graph()
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2"]
-    surroundings = {**os.environ, **hurried(outside.folder)}
+    surroundings = {**os.environ, **running_first(outside.folder)}
     command = [*torchrun, "-m", "confgcn", *map(str, TRAIN)]
     job = subprocess.Popen(command, cwd=outside.folder, env=surroundings, stderr=subprocess.PIPE)
     try:
@@ -183,10 +183,11 @@ def test_workers_do_not_outlive_whoever_started_them(
     errors = re.findall(r"(?m)^error: .*$", started.errors.read_text())
     assert len(errors) == 1, errors
     assert f"process {started.process.pid}, which had started the workers, has ended" in errors[0]
-    (outside.folder / "run/shards/partition.json").write_text("{")
-    surroundings = hurried(outside.folder)
+    shards = outside.folder / "run/shards"
+    (shards / "part-0001/labels.npy").write_text("x")
+    surroundings = running_first(outside.folder)
     ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=surroundings, has_workers=True)
-    assert re.search(r"partition\.json: .*; the graph is cut again", ended.errors)
+    assert re.search(r"labels\.npy: .*; the graph is cut again", ended.errors)
     for name in RESULTS:
         assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
 
@@ -213,13 +214,15 @@ def test_a_signal_stops_all_workers_which_listened_on_the_loopback_alone(
 def test_a_signal_before_the_first_epoch_is_not_kept_waiting(outside: Outside, wait_until: WaitUntil) -> None:
     outside.write_graph()
     waiting = outside.folder.parent / "waiting"
-    surroundings = {**hurried(outside.folder, SLOW_TO_READ), "WAITING": str(waiting)}
+    surroundings = {**running_first(outside.folder, SLOW_TO_READ), "WAITING": str(waiting)}
     started = outside.start(*TRAIN, "--workers", 2, environment=surroundings, has_workers=True)
     wait_until(lambda: all(Path(f"{waiting}{rank}").exists() for rank in (0, 1)), 120.0)
     assert started.process.pid is not None
     workers = children(started.process.pid)
     started.send(signal.SIGTERM)
-    assert "by SIGTERM" in ended_with(started, workers, wait_until, code=143)
+    error = ended_with(started, workers, wait_until, code=143)
+    assert "stopped at once by SIGTERM" in error
+    assert "--resume" in error
     outside.accepts(*TRAIN, "--resume")
 
 
@@ -339,7 +342,7 @@ def test_two_hosts_find_what_one_finds_killed_or_not_and_a_cut_link_ends_both(
         pytest.skip(reason)
     folder = tmp_path / "folder"
     folder.mkdir()
-    monkeypatch.setenv("PYTHONPATH", hurried(folder)["PYTHONPATH"])
+    monkeypatch.setenv("PYTHONPATH", running_first(folder)["PYTHONPATH"])
     with tool.two_hosts() as hosts:
         found = tool.trained(folder, hosts, epochs=5) | tool.restarted(folder, hosts, epochs=60)
         found |= tool.cut(folder, hosts)

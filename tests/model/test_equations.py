@@ -201,6 +201,13 @@ def test_label_loss(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
     assert_same(fast, slow, mu, precision)
 
 
+@pytest.fixture(params=[4, 4096], ids=["in blocks", "whole"])
+def block_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are added up together: of six all, or four and two."""
+    monkeypatch.setattr(losses, "BLOCK_ROWS", request.param)
+
+
+@pytest.mark.usefixtures("block_rows")
 def test_const_loss(mu: Tensor) -> None:
     probabilities = torch.rand(6, CLASSES, dtype=torch.float64).requires_grad_()
     slow = mu.new_zeros(())
@@ -256,6 +263,7 @@ def share() -> Tensor:
     return torch.rand(6, CLASSES, dtype=torch.float64, generator=torch.Generator().manual_seed(8)).requires_grad_()
 
 
+@pytest.mark.usefixtures("block_rows")
 def test_evidence_loss(share: Tensor) -> None:
     evidence = torch.rand(6, dtype=torch.float64).requires_grad_()
     alpha, beta, nu = losses.PRIOR_FOR, losses.PRIOR_AGAINST, losses.COUNT_OF_EVIDENCE

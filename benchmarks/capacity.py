@@ -41,7 +41,7 @@ class Machines:
     memory: float = 256 * GB
     usable: float = 0.8  # share of the memory that training may take
     network: float = 25e9 / 8 * 0.7  # bytes a second: 25 Gbit/s, of which messages reach seven tenths
-    side_by_side: float = 0.6  # what a core does of its work alone, while all others compute too: an assumption
+    side_by_side: float = 0.45  # what a core does of its work alone, while all others compute too: that of two workers
     features: int = 128
     classes: int = 40
 

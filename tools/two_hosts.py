@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,12 +119,13 @@ def restarted(folder: Path, hosts: Hosts, *, epochs: int = 600) -> dict[str, Any
     """Kill the worker of the second host, and then that of the first; the same run left alone has the same bytes."""
     words = ("train", "shards", "--epochs", str(epochs), *STEADY)
     jobs = [started(folder, host, hosts[0], *words, "--out", "again", restarts=2) for host in hosts]
-    newest, seconds = "", []
+    next_checkpoint(folder / "again")
+    seconds = []
     for job in reversed(jobs):
-        newest = next_checkpoint(folder / "again", after=newest)
-        began = time.monotonic()
-        os.kill(worker_of(job), signal.SIGKILL)
-        newest = next_checkpoint(folder / "again", after=newest)
+        killed, began = next_worker(job), time.monotonic()
+        os.kill(killed, signal.SIGKILL)
+        next_worker(job, after=killed)
+        next_checkpoint(folder / "again", after=newest_checkpoint(folder / "again"))
         seconds.append(round(time.monotonic() - began, 1))
     wait_for(jobs)
     confgcn(folder, *words, "--out", "steady", "--workers", "2")
@@ -166,24 +167,37 @@ def wait_for(jobs: Sequence[subprocess.Popen[str]]) -> None:
         raise SystemExit("\n".join(text for pair in zip(ends, said, strict=True) for text in pair))
 
 
-def next_checkpoint(run: Path, *, after: str = "") -> str:
-    """The name of one that all workers have written, later than another."""
+def next_checkpoint(run: Path, *, after: str = "") -> None:
+    """Wait for one that all workers have written, later than another."""
+    wait_until(lambda: newest_checkpoint(run) > after, f"{run}: no checkpoint")
+
+
+def newest_checkpoint(run: Path) -> str:
+    return max((file.name for file in (run / "checkpoints").glob("epoch-???????.json")), default="")
+
+
+def next_worker(job: subprocess.Popen[str], *, after: int = 0) -> int:
+    """The process that a torchrun has started, after another that was killed."""
+    wait_until(lambda: workers_of(job) not in ([], [after]), f"process {job.pid}: no worker")
+    return workers_of(job)[0]
+
+
+def workers_of(job: subprocess.Popen[str]) -> list[int]:
+    found = []
+    with suppress(OSError):  # one that has just ended
+        for task in Path(f"/proc/{job.pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                if re.search(r"\0RANK=\d+\0", Path(f"/proc/{child}/environ").read_text()):
+                    found.append(int(child))
+    return found
+
+
+def wait_until(is_so: Callable[[], bool], complaint: str) -> None:
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        names = [file.name for file in (run / "checkpoints").glob("epoch-???????.json")]
-        if max(names, default="") > after:
-            return max(names)
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{complaint} in {PATIENCE:.0f} s")
         time.sleep(0.05)
-    raise SystemExit(f"{run}: no checkpoint in {PATIENCE:.0f} s")
-
-
-def worker_of(job: subprocess.Popen[str]) -> int:
-    """The process that a torchrun has started."""
-    for task in Path(f"/proc/{job.pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            if re.search(r"\0RANK=\d+\0", Path(f"/proc/{child}/environ").read_text()):
-                return int(child)
-    raise SystemExit(f"process {job.pid} has no worker")
 
 
 def are_the_same(folder: Path, one: str, other: str) -> bool:

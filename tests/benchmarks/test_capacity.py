@@ -50,7 +50,9 @@ def test_as_few_machines_as_hold_it(capacity: Any, rows: list[dict[str, Any]]) -
     assert found.machines == 2
     assert found.gigabytes == pytest.approx((5e11 + 2.1e11) / 2 / 1e9 + 0.3 + 2 * 368 * 0.01 * 2.1e9 / 2 / 1e9)
     assert found.sent == pytest.approx(368 * 0.01 * 2.1e9 / 2 / 1e9)
-    assert found.compute == pytest.approx((200 + 210) / 2 / 0.6)
+    assert found.compute == pytest.approx((200 + 210) / 2 / capacity.Machines().side_by_side)
+    judged = 1e8 * (29 * 40 + 64) + 36 * 2.1e9 + PROGRAM + 8 * 40 * 1e8 / 2
+    assert found.first == pytest.approx(judged / 1e9)
     assert found.hours(2) == pytest.approx(2 * (found.compute + found.exchange) / 3600)
 
 

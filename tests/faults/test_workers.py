@@ -344,7 +344,7 @@ def test_two_hosts_find_what_one_finds_killed_or_not_and_a_cut_link_ends_both(
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", running_first(folder)["PYTHONPATH"])
     with tool.two_hosts() as hosts:
-        found = tool.trained(folder, hosts, epochs=5) | tool.restarted(folder, hosts, epochs=60)
+        found = tool.trained(folder, hosts, epochs=5) | tool.restarted(folder, hosts, epochs=100)
         found |= tool.cut(folder, hosts)
     assert tool.is_as_it_should(found), found
     assert max(found["seconds_after_cut"]) < 60, found

@@ -25,8 +25,9 @@ $(INSTALLED): pyproject.toml setup.py $(wildcard confgcn/kernels/*.cpp confgcn/k
 demo: setup
 	$(BIN)/confgcn train demo
 
+# Three at a time, for two cores: many tests wait for processes that they have started.
 test: check
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 3
 
 # The report is tested in a real browser, where there is one; elsewhere these tests are skipped and say so.
 browser:

@@ -20,7 +20,7 @@ from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.exceptions import ConfGCNError, DataError, DivergedError, UsageError, brief
 from confgcn.experiments import outputs
 from confgcn.experiments.cross_fitting import check_fittable, is_needed
-from confgcn.experiments.joined_run import Part, Whole, conclude_whole, finish_whole, join_parts, without_weights
+from confgcn.experiments.joined_run import Part, conclude_whole, finish_whole, join_parts, without_weights
 from confgcn.experiments.presets import DataSettings, RunSettings, make_method
 from confgcn.experiments.run_records import read_metrics
 from confgcn.experiments.runs import Notify, RunRequest, resumable, run_config, settings_notices, summarise
@@ -56,11 +56,14 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
             directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
             if not group.add([directory.finished if group.rank == 0 else 0])[0]:
                 watching = callbacks if group.rank == 0 else ()
-                part, whole = _train_and_join(directory, folder, request, settings, group, stop, notify, watching)
+                part, prediction = _train(directory, folder, request, settings, group, stop, notify, watching)
+                stop.at_once = True  # what follows is found again from the last checkpoint
+                whole = join_parts(part, prediction, folder, request, settings, group)
+                del prediction  # each makes room for the next: the whole, and its weights
                 concluded = None
                 if whole is not None:
                     concluded = conclude_whole(directory, whole, run_config(request), started=started, notify=notify)
-                del whole  # the weights take its room
+                del whole
                 weights = whole_weights(part.method, part.graph, group)
                 if concluded is not None:
                     finish_whole(directory, concluded, weights, group.size)
@@ -187,22 +190,6 @@ def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
     return damage
 
 
-def _train_and_join(
-    directory: RunDirectory,
-    folder: ShardFolder,
-    request: RunRequest,
-    settings: RunSettings,
-    group: ProcessGroup,
-    stop: StopRequest,
-    notify: Notify,
-    callbacks: Sequence[Callback],
-) -> tuple[Part, Whole | None]:
-    """Train this process's part to the end; returns what is kept of it, and in the first process the whole."""
-    part, prediction = _train(directory, folder, request, settings, group, stop, notify, callbacks)
-    stop.at_once = True  # what follows is found again from the last checkpoint
-    return part, join_parts(part, prediction, folder, request, settings, group)
-
-
 def _train(
     directory: RunDirectory,
     folder: ShardFolder,
@@ -213,7 +200,7 @@ def _train(
     notify: Notify,
     callbacks: Sequence[Callback],
 ) -> tuple[Part, Prediction]:
-    """Until the last epoch; what the part says of its nodes is of the selected weights."""
+    """Train this process's part to the end; returns what is kept of it, and what it says of its nodes."""
     part = load_shard(folder, group.rank, group.size)
     prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
     with seeded(request.seed):

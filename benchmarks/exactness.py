@@ -26,10 +26,10 @@ from confgcn.distributed.gather import whole_rows
 from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
-from confgcn.experiments.presets import RunSettings, make_method, resolve
-from confgcn.experiments.sharded_graph import columns_of, make_shards
 from confgcn.graph import Graph
-from confgcn.method import present
+from confgcn.models.base import present
+from confgcn.runs.settings import RunSettings, make_method, resolve
+from confgcn.runs.sharded_graph import columns_of, make_shards
 from confgcn.sparse import SparseMatrix
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop

@@ -16,10 +16,10 @@ import torch
 
 from confgcn import load_graph
 from confgcn.evaluation.accuracy import accuracy
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import trained_loop
 from confgcn.graph import Graph
-from confgcn.training.threads import computing_with
+from confgcn.io.threads import computing_with
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import trained_loop
 
 RESULTS = Path(__file__).parent / "results" / "gat_selection.json"
 GRAPHS = ("citeseer", "cora", "pubmed")

@@ -19,11 +19,11 @@ import torch
 from confgcn import RunRequest, load_graph
 from confgcn.evaluation.calibration import expected_calibration_error
 from confgcn.exceptions import DataError
-from confgcn.experiments.cross_fitting import FEWEST_LABELS
-from confgcn.experiments.runs import fit_in_memory, run_config
-from confgcn.experiments.saved_run import as_saved
 from confgcn.graph import Graph
-from confgcn.training.threads import computing_with
+from confgcn.io.threads import computing_with
+from confgcn.runs.cross_validation import FEWEST_LABELS
+from confgcn.runs.saved import as_saved
+from confgcn.runs.train import fit_in_memory, run_config
 
 RESULTS = Path(__file__).parent / "results"
 GRAPHS = ("citeseer", "cora", "pubmed")

@@ -22,10 +22,10 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.data.datasets import load_graph
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
 from confgcn.graph import Graph
 from confgcn.kernels import compiled
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.sparse import SparseStructure
 
 STEPS = 200

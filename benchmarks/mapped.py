@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from resident import Watched
 
-from confgcn.data.npy import growing_npy
+from confgcn.data.formats.npy import growing_npy
 
 RESULTS = Path(__file__).parent / "results" / "mapped.json"
 SIZES = (1_000, 1_000_000, 4_000_000)
@@ -29,7 +29,7 @@ ROWS = 10_000  # written together
 OPENING = """
 import sys, time
 from pathlib import Path
-from confgcn.data import open_store
+from confgcn.data.formats.graph_store import open_store
 started = time.perf_counter()
 graph = open_store(Path(sys.argv[1]))
 print(time.perf_counter() - started)
@@ -38,8 +38,8 @@ SAMPLING = """
 import sys, time
 from pathlib import Path
 import torch
-from confgcn.data import open_store
-from confgcn.sampling import NeighbourSampler
+from confgcn.data.formats.graph_store import open_store
+from confgcn.graph.sampling import NeighbourSampler
 started = time.perf_counter()
 graph = open_store(Path(sys.argv[1]))
 sampler = NeighbourSampler(graph, fanout=10, depth=2)

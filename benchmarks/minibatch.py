@@ -25,8 +25,8 @@ from scaling import OURS, random_graph
 
 from confgcn.data.datasets import load_graph
 from confgcn.evaluation.accuracy import accuracy
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 

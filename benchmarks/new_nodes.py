@@ -19,11 +19,11 @@ from scipy.stats import t
 from confgcn import RunRequest, load_graph
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.evaluation.accuracy import accuracy
-from confgcn.experiments.new_nodes import predict_new_nodes
-from confgcn.experiments.runs import fit_in_memory, run_config, trained_loop
-from confgcn.experiments.saved_run import as_saved
 from confgcn.graph import Graph
-from confgcn.training.threads import computing_with
+from confgcn.io.threads import computing_with
+from confgcn.runs.new_nodes import predict_new_nodes
+from confgcn.runs.saved import as_saved
+from confgcn.runs.train import fit_in_memory, run_config, trained_loop
 
 RESULTS = Path(__file__).parent / "results" / "new_nodes.json"
 GRAPHS = ("cora", "pubmed")

@@ -21,14 +21,14 @@ import parts_tables
 import reliability_tables
 import speed_tables
 
-from confgcn.experiments.paper.folder import read_report
-from confgcn.reporting import claims, confidence, presets, table2
-from confgcn.reporting.page import page, protocol
-from confgcn.reporting.render import PARTS, pictures_of
-from confgcn.reporting.tables import Table
+from reproduction.drawing import claims, confidence, presets, table2
+from reproduction.folder import read_report
+from reproduction.page import page, protocol
+from reproduction.render import PARTS, pictures_of
+from reproduction.tables import Table
 
 ROOT = Path(__file__).parent.parent
-REPRODUCTION = ROOT / "reproduction"
+REPRODUCTION = ROOT / "reproduction" / "results"
 IMAGES = ROOT / "docs" / "images"
 DOCUMENTS = (
     *("baselines", "capacity", "choosing", "distributed", "faults", "minibatches", "paper_and_code", "speed"),

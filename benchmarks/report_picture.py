@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from confgcn import RunRequest, train
-from confgcn.experiments.report import write_report
+from confgcn.runs.report import write_report
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars")

@@ -26,9 +26,9 @@ import torch
 from recorded import CONTESTANTS, SCALED, SCALING
 
 from confgcn import kernels
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
 from confgcn.graph import Graph
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.training.loop import TrainingLoop
 
 SIZES = (10_000, 100_000, 1_000_000)

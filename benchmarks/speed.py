@@ -22,9 +22,9 @@ from recorded import GRAPHS, SPEED
 
 from confgcn import kernels
 from confgcn.data.datasets import load_graph
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
 from confgcn.graph import Graph
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.training.loop import TrainingLoop
 
 ROUNDS = 15

@@ -33,14 +33,14 @@ from clustered import EDGES_PER_NODE, clustered_graph
 from recorded import WORKERS, append
 from resident import Watched
 
-from confgcn.data.graph_arrays import arrays_of_graph
-from confgcn.data.store_output import write_store
+from confgcn.data.formats.graph_arrays import arrays_of_graph
+from confgcn.data.formats.store_output import write_store
 from confgcn.distributed.exchange import HaloExchange
 from confgcn.distributed.process_group import joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
-from confgcn.experiments.presets import RunSettings, make_method, resolve
 from confgcn.graph import Graph
+from confgcn.runs.settings import RunSettings, make_method, resolve
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded

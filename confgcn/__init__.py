@@ -6,27 +6,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from confgcn.baselines.gcn import GCN as GCN
     from confgcn.data.datasets import load_graph as load_graph
     from confgcn.estimator import ConfGCNClassifier as ConfGCNClassifier
-    from confgcn.experiments.runs import RunRequest as RunRequest
-    from confgcn.experiments.runs import train as train
-    from confgcn.experiments.saved_run import load_run as load_run
     from confgcn.graph import Graph as Graph
-    from confgcn.model.network import ConfGCN as ConfGCN
+    from confgcn.models.baselines.gcn import GCN as GCN
+    from confgcn.models.confgcn.network import ConfGCN as ConfGCN
+    from confgcn.runs.saved import load_run as load_run
+    from confgcn.runs.train import RunRequest as RunRequest
+    from confgcn.runs.train import train as train
 
 __version__ = "0.1.0"
 
 # Imported on first use, so that `confgcn --help` does not wait for torch.
 _HOMES = {
-    "ConfGCN": "confgcn.model.network",
+    "ConfGCN": "confgcn.models.confgcn.network",
     "ConfGCNClassifier": "confgcn.estimator",
-    "GCN": "confgcn.baselines.gcn",
+    "GCN": "confgcn.models.baselines.gcn",
     "Graph": "confgcn.graph",
-    "RunRequest": "confgcn.experiments.runs",
+    "RunRequest": "confgcn.runs.train",
     "load_graph": "confgcn.data.datasets",
-    "load_run": "confgcn.experiments.saved_run",
-    "train": "confgcn.experiments.runs",
+    "load_run": "confgcn.runs.saved",
+    "train": "confgcn.runs.train",
 }
 
 __all__ = [

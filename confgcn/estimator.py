@@ -18,25 +18,25 @@ from torch import Tensor
 
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
 from confgcn.confidence.reasons import Explanation, explain
-from confgcn.data.converters import raw_graph
+from confgcn.data.formats.converters import raw_graph
 from confgcn.data.input_files import naming
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief, unknown_name
-from confgcn.experiments.estimator_record import EstimatorRecord, plain
-from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.graph_source import GivenGraph
-from confgcn.experiments.new_nodes import predict_new_nodes
-from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
-from confgcn.experiments.saved_run import as_saved, finished_run, keep_run
-from confgcn.experiments.shares import Shares
 from confgcn.graph import Graph
+from confgcn.io.threads import computing_with
 from confgcn.limits import MAX_SPLIT_SEED
-from confgcn.method import Prediction
-from confgcn.training.run_directory import RunDirectory, claimed
+from confgcn.models.base import Prediction
+from confgcn.runs.directory import RunDirectory, claimed
+from confgcn.runs.estimator_record import EstimatorRecord, plain
+from confgcn.runs.finished_run import FinishedRun
+from confgcn.runs.graph_source import GivenGraph
+from confgcn.runs.new_nodes import predict_new_nodes
+from confgcn.runs.saved import as_saved, finished_run, keep_run
+from confgcn.runs.shares import Shares
+from confgcn.runs.train import RunRequest, fit_in_memory, run_config
 from confgcn.training.seed import seeded
-from confgcn.training.threads import computing_with
 
 Array = npt.NDArray[Any]
 
@@ -98,8 +98,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, graph: Any, X: Any = None, y: Any = None, *, notify: Callable[[str], None] | None = None) -> Self:
         """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
 
-        ``graph`` is anything that ``confgcn.data.converters.raw_graph`` takes, features and labels in it included.
-        ``notify`` is told what a user should know.
+        ``graph`` is anything that ``confgcn.data.formats.converters.raw_graph`` takes, features and labels in it
+        included. ``notify`` is told what a user should know.
         """
         if getattr(y, "ndim", 1) == 2:
             message = "A column-vector y was passed when a 1d array was expected: it is read as (N,)"

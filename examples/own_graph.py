@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from confgcn import RunRequest, load_graph, train
-from confgcn.data.graph_output import write_graph
+from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
-from confgcn.experiments.report import write_report
+from confgcn.runs.report import write_report
 
 # Yours lie there already: edges.csv with source and target; nodes.csv with id, label where it is known, split if there
 # is one, and a column per feature.

@@ -2,7 +2,7 @@
 
 from confgcn import ConfGCN, load_graph
 from confgcn.data.transforms import scale_features
-from confgcn.method import Shape
+from confgcn.models.base import Shape
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
 from confgcn.training.seed import seeded

@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from confgcn.experiments.paper import confidence, figure1, figure2, figure3, figure4, overview, table1, table2
-from confgcn.experiments.paper.artefacts import ARTEFACTS
-from confgcn.experiments.paper.folder import read_report
-from confgcn.experiments.paper.jobs import Job, Kind
-from confgcn.experiments.paper.results import FILES, Results
-from confgcn.experiments.paper.scope import Scope
-from confgcn.reporting.render import PARTS
-from confgcn.reporting.verdict import UNKNOWN
+from reproduction import confidence, figure1, figure2, figure3, figure4, overview, table1, table2
+from reproduction.artefacts import ARTEFACTS
+from reproduction.folder import read_report
+from reproduction.jobs import Job, Kind
+from reproduction.render import PARTS
+from reproduction.results import FILES, Results
+from reproduction.scope import Scope
+from reproduction.verdict import UNKNOWN
 
 ROOT = Path(__file__).parents[1]
-REPRODUCTION = ROOT / "reproduction"
+REPRODUCTION = ROOT / "reproduction" / "results"
 FROM_RUNS = [name for name, artefact in ARTEFACTS.items() if not artefact.is_examination]
-PROSE = [*PARTS, "page", "render", "words", "verdict"]  # modules of confgcn.reporting that write text
+PROSE = [*PARTS, "page", "render", "words", "verdict"]  # modules of confgcn.report that write text
 NAMES = r"Tables? [12]|Figures? [1-4]|Q[1-4]|(table|figure)[1-4]|1 / sum"  # what may hold a digit and is no number
 README_NAMES = rf"{NAMES}|AISTATS 2019|Python 3\.11|Apache-2\.0"
 

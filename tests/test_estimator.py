@@ -27,17 +27,17 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from confgcn.data.graph_output import write_graph
+from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UsageError
-from confgcn.experiments.graph_source import GraphFiles
-from confgcn.experiments.runs import RunRequest, train
-from confgcn.files import read_sealed, write_sealed
 from confgcn.graph import Graph
-from confgcn.training.checksums import write_checksums
-from confgcn.training.run_directory import RunDirectory
+from confgcn.io.checksums import write_checksums
+from confgcn.io.files import read_sealed, write_sealed
+from confgcn.runs.directory import RunDirectory
+from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.train import RunRequest, train
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data

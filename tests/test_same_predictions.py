@@ -16,12 +16,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.graph_files import read_graph
-from confgcn.data.graph_output import write_graph
+from confgcn.data.formats.graph_files import read_graph
+from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.raw import RawGraph
 from confgcn.estimator import ConfGCNClassifier
-from confgcn.experiments.graph_source import GraphFiles
-from confgcn.experiments.runs import RunRequest, train
+from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.train import RunRequest, train
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data

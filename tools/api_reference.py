@@ -20,8 +20,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from confgcn import exceptions, ranges
+from confgcn import exceptions
 from confgcn.cli.main import app, options
+from confgcn.models import ranges
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "api.md"
 WIDTH = 100  # of a signature on one line
@@ -34,15 +35,15 @@ that are of use by hand.
 SECTIONS = {
     "Train and predict": """
         confgcn.ConfGCNClassifier confgcn.estimator.LabelConfidence confgcn.estimator.Accepted
-        confgcn.RunRequest confgcn.train confgcn.load_run confgcn.experiments.saved_run.SavedRun
-        confgcn.experiments.saved_run.Judged confgcn.experiments.saved_run.graph_of
-        confgcn.experiments.finished_run.FinishedRun confgcn.experiments.new_nodes.predict_new_nodes
-        confgcn.experiments.new_nodes.ExtendedRun confgcn.data.extension.Extension
-        confgcn.experiments.report.write_report confgcn.__version__""",
+        confgcn.RunRequest confgcn.train confgcn.load_run confgcn.runs.saved.SavedRun
+        confgcn.runs.saved.Judged confgcn.runs.saved.graph_of
+        confgcn.runs.finished_run.FinishedRun confgcn.runs.new_nodes.predict_new_nodes
+        confgcn.runs.new_nodes.ExtendedRun confgcn.data.extension.Extension
+        confgcn.runs.report.write_report confgcn.__version__""",
     "Graphs": """
-        confgcn.load_graph confgcn.Graph confgcn.data.converters.raw_graph confgcn.data.raw.RawGraph
-        confgcn.data.graph_store.open_store confgcn.data.store_check.check_store
-        confgcn.data.exports.to_networkx confgcn.data.exports.to_pyg""",
+        confgcn.load_graph confgcn.Graph confgcn.data.formats.converters.raw_graph confgcn.data.raw.RawGraph
+        confgcn.data.formats.graph_store.open_store confgcn.data.formats.store_check.check_store
+        confgcn.data.formats.exports.to_networkx confgcn.data.formats.exports.to_pyg""",
     "What to make of a prediction": """
         confgcn.confidence.assessment.assess confgcn.confidence.assessment.Assessment
         confgcn.confidence.calibration.fit_calibration confgcn.confidence.calibration.Calibration
@@ -51,8 +52,9 @@ SECTIONS = {
         confgcn.confidence.reasons.Explanation confgcn.confidence.reasons.Reason
         confgcn.confidence.suspicion.SuspiciousLabels confgcn.confidence.suspicion.SuspiciousEdges""",
     "Methods": """
-        confgcn.ConfGCN confgcn.GCN confgcn.method.Shape confgcn.method.Prediction confgcn.method.AbstractMethod
-        confgcn.method.LossTerm""",
+        confgcn.ConfGCN confgcn.GCN confgcn.models.base.Shape confgcn.models.base.Prediction
+        confgcn.models.base.AbstractMethod
+        confgcn.models.base.LossTerm""",
     "PyTorch Geometric": "confgcn.nn.ConfGCN",
 }
 KINDS = {int: "whole number", float: "number", str: "text", Path: "path"}

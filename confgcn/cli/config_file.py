@@ -17,7 +17,7 @@ _PLACE = f"{__name__}.{SETTINGS}"  # of that table among what the parts of a com
 def _load(context: typer.Context, path: Path | None) -> Path | None:
     if path is None or context.resilient_parsing:
         return path
-    from confgcn.toml import read_toml
+    from confgcn.io.toml import read_toml
 
     known = {_word(parameter.name): str(parameter.name) for parameter in context.command.params if parameter.name}
     values: dict[str, Any] = {}

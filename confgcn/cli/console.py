@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from confgcn.limits import MAX_SPLIT_SEED, MAX_THREADS
-from confgcn.methods import METHODS, check_method
+from confgcn.models.registry import METHODS, check_method
 
 
 def path_option(*names: str, **about: Any) -> Any:

@@ -13,7 +13,7 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from confgcn.experiments.graph_source import GraphSource
+    from confgcn.runs.graph_source import GraphSource
 
 
 @takes_graph
@@ -36,7 +36,7 @@ def convert(
 
     or, for a graph larger than memory: confgcn convert arrays/ --out large --mapped
     """
-    from confgcn.experiments.graph_source import files_of
+    from confgcn.runs.graph_source import files_of
 
     target, *sources = (Path(os.path.realpath(path)) for path in (out, *files_of(source)))  # also of links in a circle
     if any(target in (path, path.parent) for path in sources):
@@ -49,8 +49,8 @@ def convert(
 
 
 def _write(source: GraphSource, out: Path, tables: Literal["csv", "parquet"], overwrite: bool) -> list[Path]:
-    from confgcn.data.graph_output import write_graph
-    from confgcn.files import write_together
+    from confgcn.data.formats.graph_output import write_graph
+    from confgcn.io.files import write_together
 
     raw = source.raw()
     for text in raw.remarks:
@@ -62,9 +62,9 @@ def _write(source: GraphSource, out: Path, tables: Literal["csv", "parquet"], ov
 
 
 def _write_mapped(source: GraphSource, out: Path, overwrite: bool) -> list[Path]:
-    from confgcn.data.store_output import write_store
-    from confgcn.experiments.mapped_output import arrays_of_source
-    from confgcn.training.signals import stop_request
+    from confgcn.data.formats.store_output import write_store
+    from confgcn.io.signals import stop_request
+    from confgcn.runs.mapped_output import arrays_of_source
 
     with stop_request() as stop, arrays_of_source(source) as arrays:
         stop.at_once = True  # and what was written goes

@@ -39,7 +39,7 @@ def evaluate(run: RunPath, data_dir: DataDir = None, as_json: AsJson = False) ->
 
     For example: confgcn evaluate runs/cora-confgcn
     """
-    from confgcn.experiments.evaluation import evaluate_run
+    from confgcn.runs.evaluate import evaluate_run
 
     found, files, notices = evaluate_run(run, data_dir=data_dir)
     for text in notices:

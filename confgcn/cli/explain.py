@@ -27,7 +27,7 @@ def explain(
 
     For example: confgcn explain runs/demo-confgcn 35
     """
-    from confgcn.experiments.explaining import explain_node
+    from confgcn.runs.explain import explain_node
 
     graph, explanation = explain_node(run, node, data_dir=data_dir)
     record = _record(graph, explanation)

@@ -13,11 +13,11 @@ import typer
 
 from confgcn.cli.config_file import ConfigFile
 from confgcn.cli.console import DataDir, path_option
+from confgcn.data.graph_names import GRAPH_NAMES, check_graph_name, is_path
 from confgcn.exceptions import UsageError
-from confgcn.graph_names import GRAPH_NAMES, check_graph_name, is_path
 
 if TYPE_CHECKING:
-    from confgcn.experiments.graph_source import GraphSource
+    from confgcn.runs.graph_source import GraphSource
 
 FILES, TABLES = "A graph of your own", "Columns of your tables"
 
@@ -76,10 +76,10 @@ def graph_options(
     """The source that these options describe."""
     _check_named(graph, edges)
 
+    from confgcn.data.formats.tables import TableOptions
     from confgcn.data.structural import KINDS, check_structural
-    from confgcn.data.tables import TableOptions
-    from confgcn.experiments.graph_source import GraphFiles, NamedGraph, mapped_or_read
-    from confgcn.experiments.shares import Shares
+    from confgcn.runs.graph_source import GraphFiles, NamedGraph, mapped_or_read
+    from confgcn.runs.shares import Shares
 
     shares = Shares(validation, test)
     structural = _separated(add_features)

@@ -12,7 +12,7 @@ from confgcn.cli.graph_options import takes_graph
 
 if TYPE_CHECKING:
     from confgcn.data.statistics import GraphStatistics
-    from confgcn.experiments.graph_source import GraphSource
+    from confgcn.runs.graph_source import GraphSource
 
 
 @takes_graph
@@ -28,7 +28,7 @@ def inspect(
     or, for the row of the paper's Table 1: confgcn inspect cora
     """
     from confgcn.data.findings import findings
-    from confgcn.experiments.graph_source import load_to_look_at
+    from confgcn.runs.graph_source import load_to_look_at
 
     loaded, statistics = load_to_look_at(source, split_seed)
     found = findings(loaded, statistics)

@@ -32,8 +32,8 @@ from confgcn.cli import (
 from confgcn.cli.console import complain
 from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
-from confgcn.training.memory_limits import limits_set
-from confgcn.training.signals import stop_signals
+from confgcn.io.memory_limits import limits_set
+from confgcn.io.signals import stop_signals
 
 # What torch, the loader of libraries and Python say where there is no memory, and no class of error tells it.
 _OUT_OF_MEMORY = re.compile(r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE)
@@ -99,7 +99,7 @@ def main() -> NoReturn:
 def _end(message: str, code: int) -> NoReturn:
     """Of several workers one says it, and all have the code of that one."""
     if _is_worker():
-        from confgcn.distributed.meeting import said_by_another
+        from confgcn.distributed.rendezvous import said_by_another
 
         said = said_by_another(code)
         if said is not None:
@@ -160,7 +160,7 @@ def _message(error: Exception) -> str:
 def _shortage(error: Exception) -> str:
     if isinstance(error, ImportError):  # of the library that would count what is available
         return str(error)
-    from confgcn.training.memory import available_memory
+    from confgcn.io.memory import available_memory
 
     asked = re.search(r"(\d+) bytes", str(error))
     wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import typer
 
 from confgcn.cli.console import AsJson, print_json
-from confgcn.methods import METHODS
+from confgcn.models.registry import METHODS
 
 
 def methods(as_json: AsJson = False) -> None:

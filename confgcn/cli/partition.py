@@ -12,7 +12,7 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_PARTS
 
 if TYPE_CHECKING:
-    from confgcn.experiments.graph_source import GraphSource
+    from confgcn.runs.graph_source import GraphSource
 
 
 @takes_graph
@@ -33,7 +33,7 @@ def partition(
 
     then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
     """
-    from confgcn.experiments.sharded_graph import cut_notices, make_shards
+    from confgcn.runs.sharded_graph import cut_notices, make_shards
 
     graph = source.load(split_seed)
     for text in graph.notices():

@@ -52,9 +52,9 @@ def predict(
     if edges is None and graph is None:
         _check_nothing_new({"--nodes": nodes, "--features": features, "--update-existing": update_existing}, out)
 
-    from confgcn.experiments.graph_source import GraphFiles
-    from confgcn.experiments.prediction_files import write_new_predictions
-    from confgcn.training.run_directory import RunDirectory
+    from confgcn.runs.directory import RunDirectory
+    from confgcn.runs.graph_source import GraphFiles
+    from confgcn.runs.prediction_files import write_new_predictions
 
     files = None if edges is None and graph is None else GraphFiles(graph, edges, nodes, features)
     columns: dict[str, Any] = {"source": source, "target": target, "node_id": id_column, "label": label}

@@ -21,7 +21,7 @@ def report(
 
     It opens in any browser and needs no network. For example: confgcn report runs/mine
     """
-    from confgcn.experiments.report import write_report
+    from confgcn.runs.report import write_report
 
     file, notices = write_report(run, out=out, data_dir=data_dir)
     for text in notices:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import confgcn
 from confgcn.cli.console import AsJson, DataDir, complain, path_option, print_json, print_paths
-from confgcn.graph_names import check_graph_name
+from confgcn.data.graph_names import check_graph_name
+from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
-from confgcn.methods import check_method
+from confgcn.models.registry import check_method
 
 WHAT = (
     "table1, table2, figure1, ..., figure4, claims (made in passing), all of these; confidence, overview or presets "
@@ -31,7 +34,7 @@ def reproduce(
         int | None, typer.Option(min=1, max=MAX_THREADS, help="Processes of one thread each; by default one a core.")
     ] = None,
     out: Annotated[Path, path_option(help="Folder of results. What is finished there is not run again.")] = Path(
-        "reproduction"
+        "reproduction/results"
     ),
     render_only: Annotated[
         bool, typer.Option("--render-only", help="Run nothing: numbers and pictures of the runs that are in --out.")
@@ -47,11 +50,12 @@ def reproduce(
     """
     graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
 
+    _require_checkout()
     from confgcn.cli.runs_bar import RunsBar
-    from confgcn.experiments.paper.folder import render
-    from confgcn.experiments.paper.reproduce import ReproductionRequest
-    from confgcn.experiments.paper.reproduce import reproduce as run
-    from confgcn.experiments.paper.scope import Scope
+    from reproduction.folder import render
+    from reproduction.reproduce import ReproductionRequest
+    from reproduction.reproduce import reproduce as run
+    from reproduction.scope import Scope
 
     scope = Scope(seeds=seeds, datasets=graphs, methods=chosen, data_dir=data_dir)
     request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out, render_only=render_only)
@@ -70,6 +74,15 @@ def reproduce(
         print_paths(files)
     if failures:
         raise typer.Exit(next(iter(failures.values())).exit_code)
+
+
+def _require_checkout() -> None:
+    """The paper's experiments are in the repository, beside the package, and not in what pip installs."""
+    root = Path(confgcn.__file__).parents[1]
+    if not (root / "reproduction" / "__init__.py").is_file():
+        raise UsageError("confgcn reproduce works in a checkout of the repository: clone it, then pip install -e .")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
 
 
 def _names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:

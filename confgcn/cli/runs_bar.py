@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from confgcn.cli.console import notice, one_line
-from confgcn.experiments.paper.jobs import Job
-from confgcn.experiments.paper.reproduce import Watcher
-from confgcn.experiments.paper.tasks import Diverged, Failure, Outcome
+from reproduction.jobs import Job
+from reproduction.reproduce import Watcher
+from reproduction.tasks import Diverged, Failure, Outcome
 
 SECONDS_FOR_ESTIMATE = 3600.0  # of the past, by which the time left is told; runs may take minutes
 

@@ -15,14 +15,14 @@ from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, 
 from confgcn.cli.graph_options import takes_graph
 from confgcn.distributed.launch import is_started_by_launcher, launch
 from confgcn.exceptions import UsageError
+from confgcn.io.toml import parse_value, read_toml
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_WORKERS
-from confgcn.toml import parse_value, read_toml
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from confgcn.experiments.graph_source import GraphSource
-    from confgcn.experiments.runs import RunRequest
+    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.train import RunRequest
 
 
 @takes_graph
@@ -74,10 +74,10 @@ def train(
     said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 
     from confgcn.cli.progress import ProgressBar
-    from confgcn.experiments.distributed_runs import train_in_parts
-    from confgcn.experiments.presets import joined_settings
-    from confgcn.experiments.runs import RunRequest
-    from confgcn.experiments.runs import train as run
+    from confgcn.runs.distributed import train_in_parts
+    from confgcn.runs.settings import joined_settings
+    from confgcn.runs.train import RunRequest
+    from confgcn.runs.train import train as run
 
     request = RunRequest(
         graph=source,
@@ -110,8 +110,8 @@ def train(
 
 def _launch(workers: int, request: RunRequest) -> None:
     """The same command again, once for every worker; what can be refused at once is refused here."""
-    from confgcn.experiments.distributed_runs import check_request
-    from confgcn.training.run_directory import check_claimable, free_directory
+    from confgcn.runs.directory import check_claimable, free_directory
+    from confgcn.runs.distributed import check_request
 
     words = sys.argv[1:]
     name = f"{request.source.name}-{workers}-workers"

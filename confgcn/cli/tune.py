@@ -12,7 +12,7 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_SEEDS
 
 if TYPE_CHECKING:
-    from confgcn.experiments.graph_source import GraphSource
+    from confgcn.runs.graph_source import GraphSource
 
 
 @takes_graph
@@ -33,8 +33,8 @@ def tune(
 
     For example: confgcn tune mygraph/ --validation 0.3 --space ranges.toml --study search.db
     """
-    from confgcn.experiments.runs import RunRequest
-    from confgcn.experiments.tuning import search
+    from confgcn.runs.train import RunRequest
+    from confgcn.runs.tune import search
 
     request = RunRequest(
         graph=source,

@@ -15,7 +15,7 @@ from confgcn.confidence.novelty import novelty
 from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
 from confgcn.confidence.suspicion import SuspiciousEdges, SuspiciousLabels, suspicious_edges, suspicious_labels
 from confgcn.graph import Graph
-from confgcn.method import Prediction
+from confgcn.models.base import Prediction
 
 COVERAGE = 0.9
 ROWS_AT_ONCE = 10_000  # of tables in double precision that nobody keeps

@@ -13,7 +13,7 @@ from torch import Tensor
 from confgcn.confidence.temperature import Temperature, fit_temperature
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
-from confgcn.method import Prediction
+from confgcn.models.base import Prediction
 
 FEWEST_NODES = 10  # below, a temperature would be fitted to luck
 NONE, PLAIN = "none", "temperature"

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.prior import reached_by_labels
+from confgcn.models.prior import reached_by_labels
 
 RISK = 0.25  # that they are right less often than is claimed
 LARGEST = 8.0  # of the logarithm of a temperature: flat, to any eye

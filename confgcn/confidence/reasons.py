@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod
+from confgcn.models.base import AbstractMethod
 from confgcn.sparse import SparseStructure
 
 

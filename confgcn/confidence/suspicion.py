@@ -10,7 +10,7 @@ from torch import Tensor
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.neighbourhood import edge_blocks, neighbour_sum
 from confgcn.graph import Graph
-from confgcn.prior import class_prior
+from confgcn.models.prior import class_prior
 from confgcn.sparse import SparseStructure
 
 MOST_EDGES = 1_000  # that are listed as suspicious

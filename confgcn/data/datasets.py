@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confgcn.data import planetoid
-from confgcn.data.citation_npz import read_citation_npz
 from confgcn.data.demo import load_demo
+from confgcn.data.formats import planetoid
+from confgcn.data.formats.citation_npz import read_citation_npz
+from confgcn.data.graph_names import check_graph_name
 from confgcn.data.input_files import naming
 from confgcn.data.sources import Source, find, find_or_download, verify_files
 from confgcn.data.splits import random_split
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
-from confgcn.graph_names import check_graph_name
-from confgcn.toml import read_toml
+from confgcn.io.toml import read_toml
 
 CHECKSUMS = read_toml(Path(__file__).parent / "files" / "checksums.toml")
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"

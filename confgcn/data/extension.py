@@ -11,13 +11,12 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from confgcn import checks
-from confgcn.checks import IntArray
+from confgcn.data.formats.table import listed
 from confgcn.data.raw import RawGraph, natural_order, numbered_features
 from confgcn.data.structural import is_structural, structural_features
-from confgcn.data.table import listed
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import Graph, checks, symmetric_adjacency
+from confgcn.graph.checks import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from confgcn import checks
 from confgcn.exceptions import DataError
+from confgcn.graph import checks
 
 UNKNOWN = -1  # as a number
 

@@ -10,12 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from confgcn import checks
-from confgcn.checks import IntArray
 from confgcn.data.label_texts import label_texts
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
-from confgcn.graph import Graph
+from confgcn.graph import Graph, checks
+from confgcn.graph.checks import IntArray
 
 PART_NAMES = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from confgcn.checks import IntArray
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph.checks import IntArray
 
 
 def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from confgcn import checks
-from confgcn.checks import IntArray
+from confgcn.data.formats.table import listed
 from confgcn.data.structural import KINDS, structural_features, structural_names
-from confgcn.data.table import listed
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import Graph, checks, symmetric_adjacency
+from confgcn.graph.checks import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 PARTS = ("train", "validation", "test")

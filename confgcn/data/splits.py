@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from confgcn.checks import IntArray
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
+from confgcn.graph.checks import IntArray
 
 
 def random_split(graph: Graph, *, seed: int, train: int, validation: int, test: int) -> Graph:

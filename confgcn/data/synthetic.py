@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.checks import IntArray
 from confgcn.data.splits import planetoid_split
 from confgcn.graph import Graph
+from confgcn.graph.checks import IntArray
 
 DEGREE_EXPONENT = 2.5  # Pareto shape of the degree propensities; citation graphs have a tail of about this weight
 

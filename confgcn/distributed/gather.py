@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph, Shard
-from confgcn.method import AbstractMethod, Prediction
+from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.sparse import SparseStructure
 
 ROWS = ("logits", "mu", "precision", "evidence")  # of a prediction: one for every node

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from confgcn.exceptions import ResourceError, StoppedError, UsageError
-from confgcn.training.signals import stop_signals
+from confgcn.io.signals import stop_signals
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # which torchrun sets
 LAUNCHED = "TORCHELASTIC_RUN_ID"  # set where there is a launcher, torchrun's or this one
@@ -51,7 +51,7 @@ def launch(workers: int, arguments: Sequence[str]) -> int:
 
     What a worker says of its end it says itself; of one that was killed it is said here.
     """
-    from confgcn.distributed.meeting import FIRST_START, START, said_already, served_store
+    from confgcn.distributed.rendezvous import FIRST_START, START, said_already, served_store
 
     store, port = served_store(socket.create_server((LOOPBACK, 0)))
     run_id = uuid.uuid4().hex

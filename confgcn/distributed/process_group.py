@@ -14,7 +14,7 @@ from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
 from confgcn.distributed.launch import is_started_by_launcher
-from confgcn.distributed.meeting import START, agreed_start, of_this_start, within
+from confgcn.distributed.rendezvous import START, agreed_start, of_this_start, within
 from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
 from confgcn.exceptions import UsageError
 

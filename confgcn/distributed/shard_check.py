@@ -11,10 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.blocks import blocks_of_rows
-from confgcn.checks import FLOAT32_MAX, checked_feature_block
+from confgcn.data.formats.mapped_entries import check_ascending, entry_blocks
 from confgcn.data.input_files import naming, unchanged
-from confgcn.data.mapped_entries import check_ascending, entry_blocks
 from confgcn.distributed.shard_files import (
     COLUMNS,
     DENSE,
@@ -26,7 +24,9 @@ from confgcn.distributed.shard_files import (
     arrays_of_part,
 )
 from confgcn.exceptions import CorruptFileError
-from confgcn.files import file_digest
+from confgcn.graph.checks import FLOAT32_MAX, checked_feature_block
+from confgcn.io.blocks import blocks_of_rows
+from confgcn.io.files import file_digest
 
 Owners = npt.NDArray[np.int16]
 

@@ -26,10 +26,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from confgcn.data.npy import map_npy
+from confgcn.data.formats.npy import map_npy
 from confgcn.distributed.shard_record import ShardRecord, read_shard_record
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
-from confgcn.files import file_digest
+from confgcn.io.files import file_digest
 
 MANIFEST, COLUMNS, NAMES = "partition.json", "columns", "names.json"
 SPLIT = ("", "train", "validation", "test")

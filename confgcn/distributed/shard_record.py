@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from confgcn.checks import MAX_NODES, checked_names
+from confgcn.data.graph_names import GRAPH_NAMES
 from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, brief
-from confgcn.files import read_sealed
 from confgcn.graph import EdgeCounts
-from confgcn.graph_names import GRAPH_NAMES
+from confgcn.graph.checks import MAX_NODES, checked_names
+from confgcn.io.files import read_sealed
+from confgcn.io.records import checked_record
 from confgcn.limits import MAX_PARTS, MAX_SPLIT_SEED
-from confgcn.records import checked_record
 
 KEY, LAYOUT = "confgcn_shards", 1
 

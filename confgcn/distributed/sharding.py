@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.blocks import blocks_of_entries, blocks_of_rows
-from confgcn.data.npy import growing_npy, write_npy
-from confgcn.data.whole_folder import whole_folder
+from confgcn.data.formats.npy import growing_npy, write_npy
+from confgcn.data.formats.whole_folder import whole_folder
 from confgcn.distributed.shard_files import COLUMNS, DENSE, MANIFEST, NAMES, SPARSE, SPLIT, part_name
 from confgcn.distributed.shard_record import KEY, LAYOUT
 from confgcn.exceptions import UsageError
-from confgcn.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.graph import Graph
-from confgcn.partition import metis
+from confgcn.graph.partition import metis
+from confgcn.io.blocks import blocks_of_entries, blocks_of_rows
+from confgcn.io.files import file_digest, to_json, write_atomic, write_sealed
 from confgcn.sparse import SparseMatrix, SparseStructure
 from confgcn.training.seed import seeded
 

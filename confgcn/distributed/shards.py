@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.checks import checked_names
 from confgcn.data.input_files import naming
 from confgcn.distributed.exchange import make_exchange
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import DENSE, NAMES, SPARSE, SPLIT, ShardFolder, worker_of
 from confgcn.exceptions import CorruptFileError
-from confgcn.files import read_json
 from confgcn.graph import Graph, Shard
+from confgcn.graph.checks import checked_names
+from confgcn.io.files import read_json
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 _NO_NAME = ""

@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch.distributed.distributed_c10d import Store
 
 from confgcn.distributed.launch import GO_ON, LAUNCHED
-from confgcn.distributed.meeting import is_said, reached_store, said_already
+from confgcn.distributed.rendezvous import is_said, reached_store, said_already
 from confgcn.exceptions import ConfGCNError, ResourceError, brief
 
 SECONDS_BETWEEN = 1.0  # two signs of life

@@ -10,14 +10,14 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from confgcn.model import losses
-from confgcn.model.influence import agreement, walk
-from confgcn.model.label_distribution import LabelDistribution
+from confgcn.models.confgcn import losses
+from confgcn.models.confgcn.influence import agreement, walk
+from confgcn.models.confgcn.label_distribution import LabelDistribution
+from confgcn.models.ranges import Count, Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, Width
 from confgcn.nn.confidence_conv import ConfidenceConv
 from confgcn.nn.inputs import check_features, check_ranges, node_rows, training_labels, training_nodes
 from confgcn.nn.message_edges import MessageEdges
 from confgcn.ops import edge_distance, propagate, softmax
-from confgcn.ranges import Count, Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, Width
 
 NumClasses = Annotated[int, Field(ge=2, le=65_536)]  # where there is one class alone there is nothing to agree on
 
@@ -25,8 +25,8 @@ NumClasses = Annotated[int, Field(ge=2, le=65_536)]  # where there is one class 
 class ConfGCN(nn.Module):
     r"""Vashishth, Yadav, Bhandari, Talukdar: Confidence-based Graph Convolutional Networks, AISTATS 2019.
 
-    The same mathematics and the same parameters, by name, as :class:`confgcn.model.network.ConfGCN` with the preset
-    ``consensus``, whose values are the defaults: what one has learned, ``load_state_dict`` gives to the other. Scale
+    The same mathematics and the same parameters, by name, as :class:`confgcn.models.confgcn.network.ConfGCN` with the
+    preset ``consensus``, whose values are the defaults: what one has learned, ``load_state_dict`` gives to the other. Scale
     the rows of x to a sum of one first, as ``torch_geometric.transforms.NormalizeFeatures`` does.
 
     Every node has label scores and precisions of its own, so the module belongs to the nodes of one graph.
@@ -38,7 +38,7 @@ class ConfGCN(nn.Module):
         num_nodes: of the whole graph.
         steps, dropout, node_dropout: of :class:`~confgcn.nn.ConfidenceConv`.
         mu_temperature, lambda_smooth, lambda_label, lambda_const, lambda_reg, gamma, consensus_share, weight_decay,
-            confidence_learning_rate: as in :class:`confgcn.model.network.ConfGCN`.
+            confidence_learning_rate: as in :class:`confgcn.models.confgcn.network.ConfGCN`.
 
     Shapes: x (N, in), edge_index (2, E), node_ids (N,): whose scores belong to the rows of x, by default all nodes in
     order -> logits (N, classes).

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.training.group import squared_norm
-from confgcn.training.lent_rows import numbers_in, rows_in
+from confgcn.training.optimiser_rows import numbers_in, rows_in
 
 SquaredNorm = Callable[[Tensor], float]
 
@@ -22,7 +22,7 @@ class Adam:
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
               w \leftarrow w - \alpha \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
 
-    Of a gradient that is sparse (``confgcn.training.lent_rows``) only its rows and their moments are changed, decay
+    Of a gradient that is sparse (``training.optimiser_rows``) only its rows and their moments are changed, decay
     included; t counts all steps, those that have left a row alone too.
 
     Args:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod
-from confgcn.sampling import NeighbourSampler
+from confgcn.graph.sampling import NeighbourSampler
+from confgcn.models.base import AbstractMethod
 from confgcn.training.recipe import Recipe
 
 

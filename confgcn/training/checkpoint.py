@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
-from confgcn.files import read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.files import read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.signals import StopRequest
 from confgcn.limits import MAX_PARTS
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.signals import StopRequest
 from confgcn.training.state_rows import State, joined_state
 
 KEEP = 2  # the newest, and the one before it should the newest be damaged

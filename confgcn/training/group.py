@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from confgcn.training.lent_rows import numbers_in
+from confgcn.training.optimiser_rows import numbers_in
 
 
 class Group(Protocol):

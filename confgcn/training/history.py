@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from confgcn.exceptions import CorruptFileError, brief
-from confgcn.training.rules import Record
+from confgcn.training.selection import Record
 
 LARGEST_WHOLE = 2**53  # that a float holds exactly
 

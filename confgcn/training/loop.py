@@ -14,18 +14,18 @@ from torch import Tensor
 from confgcn.evaluation.accuracy import count_correct, total_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, brief
 from confgcn.graph import Graph
+from confgcn.io.memory import return_freed_memory, reuse_freed_memory
 from confgcn.kernels import all_finite
-from confgcn.method import AbstractMethod, LossTerm, Prediction
+from confgcn.models.base import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
 from confgcn.training.batches import Batches, check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.group import ALONE, Group, Sharing
 from confgcn.training.history import checked_history
-from confgcn.training.lent_rows import lent_rows, numbers_in
-from confgcn.training.memory import return_freed_memory, reuse_freed_memory
+from confgcn.training.optimiser_rows import lent_rows, numbers_in
 from confgcn.training.recipe import Recipe
-from confgcn.training.rules import SELECTION, STOPPING, Record, needs_validation
 from confgcn.training.seed import begin_epoch
+from confgcn.training.selection import SELECTION, STOPPING, Record, needs_validation
 from confgcn.training.sgd import SGD
 from confgcn.training.state_rows import NODES
 

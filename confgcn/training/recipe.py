@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from confgcn.exceptions import UsageError, brief, unknown_name
-from confgcn.ranges import Count, LearningRate, Positive
+from confgcn.models.ranges import Count, LearningRate, Positive
 
 MOST_PROBLEMS, LONGEST_VALUE = 4, 60  # that an error lists, and the characters of a value in it
 SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -20,11 +20,11 @@ class Recipe(BaseModel):
     """``optimiser`` for ``epochs`` of one step; ``stop`` may end it early, ``select`` says which weights are kept.
 
     The validation set is looked at every ``evaluate_every`` epochs and after the last; both rules go by these looks,
-    and ``patience`` is the window of the stopping rules in looks (``confgcn.training.rules``). Gradients whose norm,
+    and ``patience`` is the window of the stopping rules in looks (``training.selection``). Gradients whose norm,
     over all parameters, exceeds ``clip_norm`` are scaled down to it.
 
     With a ``batch_size`` an epoch is a step on each of several samples, in which about so many nodes are counted, and
-    every other node that they depend on is heard through at most ``fanout`` neighbours of each (``confgcn.sampling``).
+    every other node that they depend on is heard through at most ``fanout`` neighbours of each (``graph.sampling``).
     """
 
     model_config = SETTINGS

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from confgcn.training.adam import SquaredNorm
 from confgcn.training.group import squared_norm
-from confgcn.training.lent_rows import numbers_in, rows_in
+from confgcn.training.optimiser_rows import numbers_in, rows_in
 
 
 class SGD:

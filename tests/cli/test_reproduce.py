@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from confgcn.cli.main import main
-from confgcn.experiments.paper.jobs import Job, Variant
-from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.results import Results, RunRecord
-from confgcn.training.run_directory import held
+from confgcn.runs.directory import held
+from reproduction.jobs import Job, Variant
+from reproduction.measurements import Measurements
+from reproduction.results import Results, RunRecord
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from confgcn.cli.runs_bar import RunsBar
-from confgcn.experiments.paper.jobs import Job, Variant
-from confgcn.experiments.paper.measurements import Measurements
-from confgcn.experiments.paper.tasks import Diverged, Failure
+from reproduction.jobs import Job, Variant
+from reproduction.measurements import Measurements
+from reproduction.tasks import Diverged, Failure
 
 JOB = Job("demo", Variant("Kipf-GCN", "gcn"), 3)
 

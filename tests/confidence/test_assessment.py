@@ -19,7 +19,7 @@ from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
 from confgcn.confidence.suspicion import suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
-from confgcn.method import Prediction
+from confgcn.models.base import Prediction
 
 NO_NODES = torch.empty(0, dtype=torch.long)
 

@@ -22,7 +22,7 @@ from confgcn.confidence.calibration import (
 from confgcn.confidence.temperature import Temperature, fit_temperature
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
-from confgcn.method import Prediction
+from confgcn.models.base import Prediction
 
 
 def drawn(count: int, log_temperature: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,8 @@ from torch import Tensor
 from confgcn.confidence.reasons import explain, without_edges
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Prediction, Shape
-from confgcn.methods import method_class
+from confgcn.models.base import AbstractMethod, Prediction, Shape
+from confgcn.models.registry import method_class
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 1), (0, 4)]
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from confgcn import blocks
 from confgcn.confidence import neighbourhood
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
 from confgcn.evaluation.confidence import auroc
 from confgcn.graph import Graph
+from confgcn.io import blocks
 
 
 def test_margin_is_that_of_the_best_other_label() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from confgcn.data import DATASETS, load_graph
-from confgcn.data.npz import npz_keys, read_npz
+from confgcn.data.datasets import DATASETS, load_graph
+from confgcn.data.formats.npz import npz_keys, read_npz
 from confgcn.exceptions import DataError, ResourceError, UsageError
 from confgcn.graph import EdgeCounts, Graph
 

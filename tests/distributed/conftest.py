@@ -13,8 +13,8 @@ import torch
 
 from confgcn.distributed.shard_files import MANIFEST
 from confgcn.distributed.sharding import write_shards
-from confgcn.files import file_digest, read_sealed, to_json, write_sealed
 from confgcn.graph import Graph
+from confgcn.io.files import file_digest, read_sealed, to_json, write_sealed
 
 PARTS = torch.tensor([0, 0, 0, 1, 1, 2])
 ABOUT = {"is_named": False, "split_seed": 0, "cut_by": "hash", "suited_scaling": "rows"}

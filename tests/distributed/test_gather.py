@@ -11,7 +11,7 @@ from torch import Tensor
 from confgcn.data.synthetic import block_model
 from confgcn.distributed.gather import order_in_whole, whole_entries, whole_prediction, whole_rows
 from confgcn.graph import Graph, Shard
-from confgcn.method import Prediction
+from confgcn.models.base import Prediction
 from confgcn.sparse import SparseStructure
 
 NO_HALO = cast("Any", None)

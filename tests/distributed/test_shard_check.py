@@ -12,7 +12,7 @@ import pytest
 from confgcn.distributed.shard_check import check_shards, owners_of_nodes
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.exceptions import CorruptFileError, DataError
-from confgcn.files import read_sealed, write_sealed
+from confgcn.io.files import read_sealed, write_sealed
 
 Forge = Callable[[Path, str, Any], None]
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -13,7 +13,7 @@ from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
-from confgcn.files import read_sealed
+from confgcn.io.files import read_sealed
 
 Forge = Callable[[Path, str, Any], None]
 ARRAYS = ["columns.npy"] + [

@@ -10,7 +10,7 @@ import pytest
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.distributed.shard_record import read_shard_record
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError
-from confgcn.files import read_sealed, write_sealed
+from confgcn.io.files import read_sealed, write_sealed
 
 HASH = 64 * "0"
 

@@ -15,8 +15,8 @@ from confgcn.distributed.shard_files import MANIFEST, ShardFolder, worker_of
 from confgcn.distributed.sharding import Cut, parts_of_nodes
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError
-from confgcn.experiments.sharded_graph import columns_of, cut_notices, make_shards
 from confgcn.graph import Graph
+from confgcn.runs.sharded_graph import columns_of, cut_notices, make_shards
 from confgcn.sparse import SparseMatrix
 
 

@@ -14,7 +14,7 @@ from confgcn.distributed import shards as module
 from confgcn.distributed.shard_files import MANIFEST, NAMES, ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.exceptions import CorruptFileError, DataError
-from confgcn.files import read_sealed, to_json, write_sealed
+from confgcn.io.files import read_sealed, to_json, write_sealed
 from confgcn.ops import Halo
 from confgcn.sparse import SparseMatrix
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from confgcn.distributed import watch as watching
 from confgcn.distributed.launch import GO_ON, LAUNCHED
-from confgcn.distributed.meeting import said_already
+from confgcn.distributed.rendezvous import said_already
 from confgcn.distributed.watch import LONGEST_MEETING, LONGEST_SILENCE, SECONDS_BETWEEN, Watch, lost_touch
 from confgcn.exceptions import ResourceError, UsageError
 

@@ -59,8 +59,11 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
         *("confgcn.cli.main", "confgcn.cli.streams", "confgcn.cli.progress"),
-        *("confgcn.experiments.runs", "confgcn.experiments.saved_run"),
-        *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes"),  # the last: for a first step backwards
+        *("confgcn.runs.train", "confgcn.runs.saved"),
+        *(
+            "confgcn.models.confgcn.network",
+            "torch.fx.experimental.symbolic_shapes",
+        ),
         "pytest",  # what a process imports again that is forked for it
     ]
 )

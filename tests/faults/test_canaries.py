@@ -25,15 +25,15 @@ import typer.main
 
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.cli.main import app
-from confgcn.data.graph_files import read_graph
-from confgcn.data.planetoid import PARTS
+from confgcn.data.formats.graph_files import read_graph
+from confgcn.data.formats.planetoid import PARTS
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
-from confgcn.experiments.sharded_graph import make_shards
-from confgcn.files import file_digest, read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.checksums import SUMS, write_checksums
+from confgcn.io.files import file_digest, read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.runs.sharded_graph import make_shards
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
-from confgcn.training.checksums import SUMS, write_checksums
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.state_rows import NODES
 
@@ -119,7 +119,7 @@ def sound(outside_before: Outside) -> Path:
         outside_before.write(f"Cora/ind.cora.{name}", (folder / "small" / f"ind.small.{name}").read_bytes())
     make_shards(folder / "shards", read_graph(folder / "mygraph").build(), 2, how="hash")
     make_shards(folder / "sparse", read_graph(folder / "mygraph").build(("identity",)), 2, how="hash")
-    results = Path(__file__).parents[2] / "reproduction"
+    results = Path(__file__).parents[2] / "reproduction" / "results"
     outside_before.write("results/run.lock", "")
     for name in ("results.csv", "settings.json", "table1.json", "table2.json"):
         outside_before.write(f"results/{name}", (results / name).read_bytes())

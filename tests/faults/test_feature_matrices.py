@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.npz import CSR_PARTS
+from confgcn.data.formats.npz import CSR_PARTS
 
 if TYPE_CHECKING:
     from conftest import Outside, Tables

@@ -29,7 +29,7 @@ assert ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), struct.pack("6
 CHANGING = """
 import os
 from pathlib import Path
-from confgcn.data import delimited
+from confgcn.data.formats import delimited
 
 def read(path, read_content=delimited.read_content):
     content = read_content(path)

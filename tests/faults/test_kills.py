@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from confgcn import load_run
-from confgcn.files import read_json, read_sealed, read_tensors
+from confgcn.io.files import read_json, read_sealed, read_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside

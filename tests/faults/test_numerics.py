@@ -13,9 +13,9 @@ import torch
 from confgcn import RunRequest, train
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DivergedError
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
-from confgcn.files import read_tensors
+from confgcn.io.files import read_tensors
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from confgcn.experiments.paper.results import Results
+from reproduction.results import Results
 
 if TYPE_CHECKING:
     from conftest import Outside, Started
@@ -21,7 +21,7 @@ COMMAND = ("reproduce", "table2", "--datasets", "demo", "--methods", "feat", "--
 TIMED = ("date", "processor_seconds")
 WaitUntil = Callable[..., None]
 IMPATIENT = """
-from confgcn.experiments.paper import workers
+from reproduction import workers
 workers.SECONDS_FROZEN = 1.0
 """
 

@@ -15,8 +15,8 @@ import torch
 from confgcn import RunRequest, load_run, train
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
-from confgcn.experiments.saved_run import graph_of
 from confgcn.graph import Graph
+from confgcn.runs.saved import graph_of
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.loop import TrainingLoop

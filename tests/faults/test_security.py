@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from confgcn.data.graph_npz import MARKER
-from confgcn.files import SEAL, digest, read_tensors, to_json, write_tensors
-from confgcn.training.checksums import SUMS, write_checksums
+from confgcn.data.formats.graph_npz import MARKER
+from confgcn.io.checksums import SUMS, write_checksums
+from confgcn.io.files import SEAL, digest, read_tensors, to_json, write_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from confgcn.files import read_tensors
+from confgcn.io.files import read_tensors
 
 if TYPE_CHECKING:
     from conftest import Ended, Outside, Started
@@ -249,7 +249,7 @@ def test_an_interrupt_while_a_run_is_read_to_go_on_with_it_loses_nothing(
 
 SLOW_SETUP = """
 import pathlib, time
-from confgcn.baselines.deepwalk import DeepWalk
+from confgcn.models.baselines.deepwalk import DeepWalk
 DeepWalk.setup = lambda self, graph: (pathlib.Path({mark!r}).touch(), time.sleep(60))
 """
 

@@ -39,7 +39,7 @@ Checkpointer.on_start = wait
 TOGETHER = """
 import os, time
 from pathlib import Path
-from confgcn.experiments import runs
+from confgcn.runs import train as runs
 def together(work):
     def wait(*words, **options):
         Path(f"{os.getpid()}.here").touch()

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from confgcn import ConfGCNClassifier
-from confgcn.data.npz import CSR_PARTS
+from confgcn.data.formats.npz import CSR_PARTS
 from confgcn.exceptions import DataError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from confgcn.cli.main import app
 from confgcn.exceptions import UsageError
-from confgcn.files import read_tensors
+from confgcn.io.files import read_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside, Started, Tables
@@ -48,7 +48,7 @@ if "RANK" in os.environ:
 SLOW_TO_READ = """
 import os, pathlib, time
 if "RANK" in os.environ:
-    from confgcn.experiments import distributed_runs
+    from confgcn.runs import distributed as distributed_runs
     def wait(*words):
         pathlib.Path(os.environ["WAITING"] + os.environ["RANK"]).touch()
         time.sleep(600)

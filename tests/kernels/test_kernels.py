@@ -14,9 +14,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from confgcn.io.threads import computing_with
 from confgcn.kernels import Kernels, compiled, library, pure
 from confgcn.sparse import SparseStructure
-from confgcn.training.threads import computing_with
 
 pytestmark = pytest.mark.skipif(not library.available(), reason=library.why_not())
 

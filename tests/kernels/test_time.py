@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confgcn.graph import Graph
-from confgcn.method import Shape
-from confgcn.model.network import ConfGCN
+from confgcn.models.base import Shape
+from confgcn.models.confgcn.network import ConfGCN
 
 NODES = 100_001
 

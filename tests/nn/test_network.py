@@ -12,14 +12,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.data.exports import to_pyg
+from confgcn.data.formats.exports import to_pyg
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError, UsageError
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import trained_loop
 from confgcn.graph import Graph
-from confgcn.method import Shape
-from confgcn.model import network
+from confgcn.models.base import Shape
+from confgcn.models.confgcn import network
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import trained_loop
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from confgcn import ops
 from confgcn.graph import Graph
-from confgcn.model import losses
-from confgcn.model.influence import influence
+from confgcn.models.confgcn import losses
+from confgcn.models.confgcn.influence import influence
 from confgcn.ops.function import HandDerived
 
 pytestmark = pytest.mark.usefixtures("each_kernels")

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from confgcn.cli.main import app
-from confgcn.data.delimited import quoted
-from confgcn.experiments.csv_table import table_bytes
-from confgcn.experiments.graph_source import GraphFiles
-from confgcn.experiments.outputs import suspicious_edge_table, suspicious_label_table
-from confgcn.experiments.prediction_table import prediction_table
-from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
-from confgcn.training.threads import computing_with
+from confgcn.data.formats.delimited import quoted
+from confgcn.io.threads import computing_with
+from confgcn.runs.csv_table import table_bytes
+from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.train import RunRequest, fit_in_memory, run_config
 
 IDS = ["n1", "n01", "n10", "2", "a,b", 'say "so"', "two\nlines", "é", "e\u0301", "#1", " x ", "β;γ", "a\tb", "=1+1"]
 COLOURS = ["red", "blue", "", 'off "white"']

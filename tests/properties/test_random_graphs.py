@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from confgcn.data.raw import RawGraph
 from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import ConfGCNError, DataError, DivergedError
-from confgcn.experiments.csv_table import table_bytes
-from confgcn.experiments.finished_run import FinishedRun
-from confgcn.experiments.outputs import suspicious_edge_table, suspicious_label_table
-from confgcn.experiments.prediction_table import prediction_table
-from confgcn.experiments.presets import preset_names
-from confgcn.experiments.runs import RunRequest, fit_in_memory, run_config
 from confgcn.graph import Graph
-from confgcn.methods import METHODS
-from confgcn.training.threads import computing_with
+from confgcn.io.threads import computing_with
+from confgcn.models.registry import METHODS
+from confgcn.runs.csv_table import table_bytes
+from confgcn.runs.finished_run import FinishedRun
+from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.settings import preset_names
+from confgcn.runs.train import RunRequest, fit_in_memory, run_config
 
 PARTS = ("train", "validation", "test")
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]

@@ -27,8 +27,8 @@ import torch
 
 import confgcn
 from confgcn.exceptions import DataError, DivergedError
-from confgcn.files import read_sealed
-from confgcn.training.checksums import verify
+from confgcn.io.checksums import verify
+from confgcn.io.files import read_sealed
 
 TOOLS = Path(__file__).parents[2] / "tools"
 PACKAGE = Path(confgcn.__file__).parent
@@ -38,33 +38,31 @@ OPENS = re.compile(r"\.open\(|\bopen\(|read_bytes|read_text|np\.load|ZipFile\(|P
 # Every module that opens a file, and the readers that come to it; None where the file is not a user's.
 READ_BY: dict[str, str | None] = {
     "cli/streams.py": None,
-    "data/array_folder.py": "arrays/",
-    "data/compressed.py": "table/",
-    "data/feature_files.py": "features/",
-    "data/graph_files.py": "table/",
-    "data/graph_npz.py": None,  # which writes; it is read by npz.py
-    "data/graph_store.py": "mapped/",
-    "data/npy.py": "features/",
-    "data/npz.py": "graph/",
-    "data/parquet.py": "table/",
+    "data/formats/array_folder.py": "arrays/",
+    "data/formats/compressed.py": "table/",
+    "data/formats/feature_files.py": "features/",
+    "data/formats/graph_files.py": "table/",
+    "data/formats/graph_npz.py": None,  # which writes; it is read by npz.py
+    "data/formats/graph_store.py": "mapped/",
+    "data/formats/npy.py": "features/",
+    "data/formats/npz.py": "graph/",
+    "data/formats/parquet.py": "table/",
     "data/sources.py": "named/",
-    "data/store_output.py": "mapped/",
-    "data/unpickle.py": "planetoid/",
-    "data/whole_folder.py": None,
-    "experiments/outputs.py": "resume/",
-    "experiments/paper/environment.py": None,
-    "experiments/paper/results.py": "reproduce/",
-    "experiments/run_records.py": "load/",
-    "experiments/run_tables.py": "report/",
-    "experiments/tuning.py": "settings/",
-    "files.py": "load/",
-    "reporting/html.py": None,
-    "toml.py": "settings/",
-    "training/checksums.py": "load/",
-    "training/control_groups.py": None,
-    "training/memory.py": None,
-    "training/memory_limits.py": None,
-    "training/run_directory.py": "resume/",
+    "data/formats/store_output.py": "mapped/",
+    "data/formats/unpickle.py": "planetoid/",
+    "data/formats/whole_folder.py": None,
+    "runs/outputs.py": "resume/",
+    "runs/run_records.py": "load/",
+    "runs/run_tables.py": "report/",
+    "runs/tune.py": "settings/",
+    "io/files.py": "load/",
+    "report/html.py": None,
+    "io/toml.py": "settings/",
+    "io/checksums.py": "load/",
+    "io/control_groups.py": None,
+    "io/memory.py": None,
+    "io/memory_limits.py": None,
+    "runs/directory.py": "resume/",
 }
 
 

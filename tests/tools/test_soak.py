@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from confgcn.experiments.presets import resolve
+from confgcn.runs.settings import resolve
 
 TOOLS = Path(__file__).parents[2] / "tools"
 

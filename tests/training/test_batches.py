@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from confgcn.exceptions import DivergedError, UsageError
-from confgcn.experiments.presets import make_method, resolve
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, Shape
-from confgcn.model.network import ConfGCN
+from confgcn.models.base import AbstractMethod, Shape
+from confgcn.models.confgcn.network import ConfGCN
+from confgcn.runs.settings import make_method, resolve
 from confgcn.training.batches import Batches
 from confgcn.training.group import Alone
 from confgcn.training.loop import TrainingLoop

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 import torch
 
-from confgcn.baselines.label_propagation import LabelPropagation
 from confgcn.exceptions import CorruptFileError, StoppedError
-from confgcn.files import write_sealed, write_tensors
 from confgcn.graph import Graph
-from confgcn.method import Shape
-from confgcn.model.network import ConfGCN
+from confgcn.io.files import write_sealed, write_tensors
+from confgcn.io.signals import StopRequest, stop_request
+from confgcn.models.base import Shape
+from confgcn.models.baselines.label_propagation import LabelPropagation
+from confgcn.models.confgcn.network import ConfGCN
 from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
-from confgcn.training.signals import StopRequest, stop_request
 from confgcn.training.state_rows import NODES
 
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError
 from confgcn.graph import Graph
-from confgcn.method import AbstractMethod, LossTerm, Prediction, Shape
-from confgcn.model.network import ConfGCN
+from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape
+from confgcn.models.confgcn.network import ConfGCN
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.recipe import Recipe

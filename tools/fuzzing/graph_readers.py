@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from confgcn.data.findings import findings
-from confgcn.data.tables import TableOptions
-from confgcn.experiments.graph_source import GraphFiles, GraphSource, NamedGraph, load_to_look_at, mapped_or_read
+from confgcn.data.formats.tables import TableOptions
 from confgcn.graph import Graph
+from confgcn.runs.graph_source import GraphFiles, GraphSource, NamedGraph, load_to_look_at, mapped_or_read
 from confgcn.sparse import SparseMatrix
 from fuzzing import seeds
 from fuzzing.reader import Reader

@@ -11,23 +11,23 @@ from unittest import mock
 import numpy as np
 
 from confgcn import ConfGCNClassifier
-from confgcn.data.graph_files import read_graph
+from confgcn.data.formats.graph_files import read_graph
 from confgcn.exceptions import DataError, UsageError
-from confgcn.experiments import prediction_files, report
-from confgcn.experiments.graph_source import GraphFiles
-from confgcn.experiments.outputs import record_environment
-from confgcn.experiments.paper import folder as reproduction
-from confgcn.experiments.paper import reproduce
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.run_records import read_metrics
-from confgcn.experiments.runs import make_loop
-from confgcn.files import SEAL
-from confgcn.safetensors_blocks import Block
+from confgcn.io.files import SEAL
+from confgcn.io.safetensors_blocks import Block
+from confgcn.runs import prediction_files, report
+from confgcn.runs.directory import LOCK, SCHEMA_KEY, RunDirectory, held
+from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.outputs import record_environment
+from confgcn.runs.run_records import read_metrics
+from confgcn.runs.settings import resolve
+from confgcn.runs.train import make_loop
 from confgcn.training.checkpoint import resume_from
-from confgcn.training.run_directory import LOCK, SCHEMA_KEY, RunDirectory, held
 from fuzzing import seeds
 from fuzzing.reader import Reader
 from fuzzing.seals import seal
+from reproduction import folder as reproduction
+from reproduction import reproduce
 
 LOADED = (
     "config.json",

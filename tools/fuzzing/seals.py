@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from confgcn.files import SEAL, digest, to_json
-from confgcn.training.checksums import SUMS, write_checksums
+from confgcn.io.checksums import SUMS, write_checksums
+from confgcn.io.files import SEAL, digest, to_json
 
 
 def seal(file: Path) -> None:

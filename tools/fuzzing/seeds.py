@@ -23,24 +23,24 @@ import scipy.sparse as sp
 import torch
 
 from confgcn import ConfGCNClassifier, RunRequest, train
-from confgcn.data.array_folder import ArrayFolder
-from confgcn.data.array_graph import arrays_of_folder
-from confgcn.data.graph_files import read_graph
-from confgcn.data.graph_npz import graph_npz_bytes
-from confgcn.data.graph_output import write_graph
-from confgcn.data.parquet import parquet_bytes
+from confgcn.data.formats.array_folder import ArrayFolder
+from confgcn.data.formats.array_graph import arrays_of_folder
+from confgcn.data.formats.graph_files import read_graph
+from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.graph_output import write_graph
+from confgcn.data.formats.parquet import parquet_bytes
+from confgcn.data.formats.store_output import write_store
 from confgcn.data.raw import raw_from_graph
-from confgcn.data.store_output import write_store
-from confgcn.experiments.presets import resolve
-from confgcn.experiments.runs import make_loop
-from confgcn.experiments.sharded_graph import make_shards
-from confgcn.experiments.tuning import search
-from confgcn.files import read_tensors, write_sealed, write_tensors
+from confgcn.io.files import read_tensors, write_sealed, write_tensors
+from confgcn.runs.settings import resolve
+from confgcn.runs.sharded_graph import make_shards
+from confgcn.runs.train import make_loop
+from confgcn.runs.tune import search
 from confgcn.training.state_rows import NODES
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50
-REPRODUCTION = Path(__file__).parents[2] / "reproduction"
+REPRODUCTION = Path(__file__).parents[2] / "reproduction" / "results"
 FEW_ROWS = 4
 
 Files = dict[str, bytes]

@@ -11,12 +11,12 @@ import typer
 
 from confgcn import RunRequest
 from confgcn.cli.main import app
-from confgcn.data.graph_files import read_graph
+from confgcn.data.formats.graph_files import read_graph
 from confgcn.exceptions import UsageError
-from confgcn.experiments.graph_source import GivenGraph
-from confgcn.experiments.presets import joined_settings
-from confgcn.experiments.tuning import read_ranges, search
-from confgcn.toml import read_toml
+from confgcn.io.toml import read_toml
+from confgcn.runs.graph_source import GivenGraph
+from confgcn.runs.settings import joined_settings
+from confgcn.runs.tune import read_ranges, search
 from fuzzing import seeds
 from fuzzing.reader import Reader
 

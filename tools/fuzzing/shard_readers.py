@@ -8,9 +8,9 @@ from unittest import mock
 
 from confgcn.distributed import shards
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, SPARSE, ShardFolder
-from confgcn.experiments.graph_source import GraphFiles, mapped_or_read
-from confgcn.experiments.sharded_graph import columns_of
 from confgcn.ops import Halo
+from confgcn.runs.graph_source import GraphFiles, mapped_or_read
+from confgcn.runs.sharded_graph import columns_of
 from fuzzing import seeds
 from fuzzing.graph_readers import looked_at
 from fuzzing.reader import Reader

@@ -15,8 +15,8 @@ from pathlib import Path
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
-        *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.experiments.runs", "confgcn.experiments.saved_run"),
-        *("confgcn.model.network", "torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
+        *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.runs.train", "confgcn.runs.saved"),
+        *("confgcn.models.confgcn.network", "torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
         *("matplotlib.pyplot", "jinja2"),
     ]
 )

@@ -1,0 +1,1 @@
+"""One module per format of graphs, for reading and writing."""

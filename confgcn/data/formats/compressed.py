@@ -1,0 +1,96 @@
+"""The bytes of a file, plain or compressed: told by its first bytes, whatever its name, and never more than a cap."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from confgcn.data.formats.npz import MAX_BYTES, MAX_EXPANSION, UNSUSPICIOUS_BYTES
+from confgcn.data.input_files import naming
+from confgcn.exceptions import DataError
+
+CHUNK_BYTES = 2**20
+MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory to take
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
+
+Chunks = Iterator[bytes]
+
+
+def read_content(path: Path) -> bytes:
+    """What a file holds, unpacked if it is a gz, bz2 or xz file."""
+    with naming(path), path.open("rb") as stream:
+        head = stream.peek(16)
+        unpack = next((unpack for magic, unpack in _UNPACKERS.items() if magic.match(head)), None)
+        if unpack is None:
+            return _joined(path, _chunks(stream), MAX_BYTES)
+        stored = os.fstat(stream.fileno()).st_size
+        return _unpacked(path, unpack(stream), min(MAX_BYTES, max(UNSUSPICIOUS_BYTES, MAX_EXPANSION * stored)))
+
+
+def _unpacked(path: Path, chunks: Chunks, most: int) -> bytes:
+    try:
+        return _joined(path, chunks, most)
+    except EOFError:
+        raise DataError(f"{path}: the compressed file is truncated; copy or download it again") from None
+    except (zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's error, not the file's
+            raise
+        raise DataError(f"{path}: the compressed file is damaged ({error}); copy or download it again") from None
+
+
+def _joined(path: Path, chunks: Chunks, most: int) -> bytes:
+    kept, size = [], 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            raise DataError(f"{path}: holds more than {most:,} bytes, which is more than is read from one file")
+        kept.append(chunk)
+    return b"".join(kept)
+
+
+def _chunks(stream: IO[bytes] | gzip.GzipFile) -> Chunks:
+    while chunk := stream.read(CHUNK_BYTES):
+        yield chunk
+
+
+def _gunzip(stream: IO[bytes]) -> Chunks:
+    with gzip.open(stream) as unpacked:
+        yield from _chunks(unpacked)
+
+
+def _unpack_all(decompressor: Callable[[], Any], stream: IO[bytes]) -> Chunks:
+    """Every stream in a bz2 or xz file; Python's own readers leave out what follows a stream and is none itself."""
+    packed = b""
+    while packed := _after_padding(packed, stream):
+        unpacker = decompressor()
+        while not unpacker.eof:
+            yield unpacker.decompress(packed, CHUNK_BYTES)
+            packed = stream.read(CHUNK_BYTES) if unpacker.needs_input else b""
+            if unpacker.needs_input and not packed:
+                raise EOFError
+        packed = unpacker.unused_data
+
+
+def _after_padding(packed: bytes, stream: IO[bytes]) -> bytes:
+    """The first bytes other than zero, here or in the rest of the file; nothing at its end."""
+    while not (packed := packed.lstrip(b"\0")):
+        packed = stream.read(CHUNK_BYTES)
+        if not packed:
+            break
+    return packed
+
+
+_new_xz = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MAX_DICTIONARY_BYTES)
+_UNPACKERS: dict[re.Pattern[bytes], Callable[[IO[bytes]], Chunks]] = {
+    re.compile(rb"\x1f\x8b"): _gunzip,
+    re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90|.{0,5}\Z)", re.DOTALL): partial(_unpack_all, bz2.BZ2Decompressor),
+    re.compile(rb"\xfd7zXZ\x00"): partial(_unpack_all, _new_xz),
+}

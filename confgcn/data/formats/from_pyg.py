@@ -1,0 +1,64 @@
+"""Graphs from the Data objects of PyTorch Geometric, which is not imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confgcn.data.formats.from_arrays import from_edge_index
+from confgcn.data.label_texts import label_texts, named_labels
+from confgcn.data.node_data import NodeData
+from confgcn.data.raw import RawGraph
+from confgcn.exceptions import DataError
+
+
+def from_pyg(data: Any, nodes: NodeData, name: str) -> RawGraph:
+    """Read x, y, edge_index, the three masks and, where they are, node_names, class_names and feature_names."""
+    _check_kind(data)
+    num_nodes = _number_of_nodes(data)
+    own = nodes.with_own(
+        features=data.x,
+        labels=_own_labels(data, num_nodes) if nodes.labels is None else None,
+        names=getattr(data, "node_names", None),
+        split=_own_masks(data),
+        class_names=getattr(data, "class_names", None),
+        feature_names=getattr(data, "feature_names", None),
+    )
+    return from_edge_index(data.edge_index, own, name, num_nodes)
+
+
+def _check_kind(data: Any) -> None:
+    kinds = {kind.__name__ for kind in type(data).__mro__}
+    if "Data" not in kinds:
+        raise DataError(
+            f"a {type(data).__name__} of PyG was given; only Data, a graph of one kind of node and edge, is supported "
+            "(HeteroData.to_homogeneous() makes one)"
+        )
+    if getattr(data, "edge_index", None) is None:
+        raise DataError("the PyG graph has no edge_index")
+    for kind in ("edge_weight", "edge_attr", "edge_type"):
+        if getattr(data, kind, None) is not None:
+            raise DataError(
+                f"the PyG graph has {kind}; weights and types of edges are not supported: set data.{kind} = None"
+            )
+
+
+def _number_of_nodes(data: Any) -> int:
+    if "num_nodes" in data:
+        return int(data.num_nodes)
+    for values in (data.x, data.y):
+        if values is not None:
+            return int(values.shape[0])
+    raise DataError("the PyG graph does not say how many nodes it has; set data.num_nodes")
+
+
+def _own_labels(data: Any, num_nodes: int) -> list[str | None] | None:
+    if data.y is None:
+        return None
+    texts = label_texts(data.y, num_nodes)
+    class_names = getattr(data, "class_names", None)
+    return texts if class_names is None else named_labels(texts, class_names)
+
+
+def _own_masks(data: Any) -> dict[str, Any] | None:
+    masks = {part: getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")}
+    return masks if any(mask is not None for mask in masks.values()) else None

@@ -1,0 +1,153 @@
+"""Our own archive of a graph: every id, label, class, number and name exactly, and the same bytes for the same graph.
+
+A list of texts is stored as its UTF-8 bytes and the places where each text ends: arrays of texts would pad all of them
+to the longest and lose a last NUL.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn.data.formats.npz import CSR_PARTS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
+from confgcn.data.raw import PARTS, RawGraph
+from confgcn.exceptions import CorruptFileError, DataError, brief
+
+MARKER = "confgcn_graph"  # the array that holds the version of the layout
+VERSION = 1
+SPLIT_CODES = ("", *PARTS)
+HEADER_BYTES = 128  # of an array in a file, at most
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can hold
+
+_TEXTS = ("name", "ids", "feature_names", "class_names", "label_names", "remarks")
+
+
+def is_graph_npz(path: Path) -> bool:
+    """Was this archive written by :func:`graph_npz_bytes`?"""
+    return MARKER in npz_keys(path)
+
+
+def graph_npz_bytes(raw: RawGraph) -> bytes:
+    """The graph as an npz archive."""
+    arrays: Arrays = {MARKER: np.array(VERSION), "edges": np.asarray(raw.edges, dtype=np.int64).reshape(-1, 2)}
+    arrays |= _feature_arrays(raw.features)
+    texts: dict[str, Sequence[str] | None] = {
+        "name": [raw.name],
+        "ids": raw.ids,
+        "feature_names": raw.feature_names,
+        "class_names": raw.class_names,
+        "remarks": raw.remarks,
+    }
+    if raw.labels is not None:
+        known = list(dict.fromkeys(label for label in raw.labels if label is not None))
+        codes = {label: code for code, label in enumerate(known)}
+        texts["label_names"] = known
+        arrays["labels"] = np.array([-1 if label is None else codes[label] for label in raw.labels], dtype=np.int64)
+    if raw.split is not None:
+        arrays["split"] = np.array([SPLIT_CODES.index(part) for part in raw.split], dtype=np.int8)
+    for key, values in texts.items():
+        if values is not None:
+            arrays |= _text_arrays(key, values)
+    return _archive(arrays)
+
+
+def read_graph_npz(path: Path) -> RawGraph:
+    """The graph in an archive of ours."""
+    found = npz_keys(path)
+    version = read_npz(path, [MARKER])[MARKER]
+    if version.shape != () or version != VERSION:
+        came = brief(version)
+        raise CorruptFileError(f"{path}: graph archive of version {came}, this program reads version {VERSION}")
+    arrays = read_npz(path)
+    texts = {key: _texts(path, key, arrays) for key in _TEXTS if f"{key}_bytes" in found}
+    missing = [key for key in ("name", "ids", "remarks") if key not in texts] + ["edges"] * ("edges" not in found)
+    if missing:
+        raise CorruptFileError(f"{path}: the archive lacks {', '.join(missing)}")
+    split = _coded(path, "split", arrays, SPLIT_CODES)
+    return RawGraph(
+        texts["name"][0] if texts["name"] else path.stem,
+        texts["ids"],
+        arrays["edges"],
+        _features(path, arrays),
+        texts.get("feature_names"),
+        _coded(path, "labels", arrays, texts.get("label_names", [])),
+        None if split is None else [part or "" for part in split],
+        texts.get("class_names"),
+        tuple(texts["remarks"]),
+    )
+
+
+def _feature_arrays(features: Any) -> Arrays:
+    if features is None:
+        return {}
+    if not sp.issparse(features):
+        return {"features": np.ascontiguousarray(features)}
+    matrix = features.tocsr()
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {f"features_{part}": np.ascontiguousarray(array) for part, array in parts.items()}
+
+
+def _features(path: Path, arrays: Arrays) -> Any:
+    if "features" in arrays:
+        return arrays["features"]
+    present = [part for part in CSR_PARTS if f"features_{part}" in arrays]
+    if present and len(present) < len(CSR_PARTS):
+        raise CorruptFileError(f"{path}: the archive lacks a part of the features, it has {', '.join(present)}")
+    return sparse_from(arrays, "features_", path) if present else None
+
+
+def _text_arrays(key: str, texts: Sequence[str]) -> Arrays:
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise DataError(f"{key}: {error.object[error.start]!r} cannot be written as UTF-8") from None
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{key}_ends": ends}
+
+
+def _texts(path: Path, key: str, arrays: Arrays) -> list[str]:
+    content, ends = arrays[f"{key}_bytes"], arrays.get(f"{key}_ends")
+    valid = ends is not None and content.dtype == np.uint8 and ends.dtype.kind in "iu" and ends.ndim == 1
+    if not valid or ends is None or _bounds_are_wrong(ends, len(content)):
+        raise CorruptFileError(f"{path}: the texts of {key} are damaged")
+    joined, bounds = content.tobytes(), [0, *ends.tolist()]
+    try:
+        return [joined[start:end].decode() for start, end in pairwise(bounds)]
+    except UnicodeDecodeError:
+        raise CorruptFileError(f"{path}: the texts of {key} are not UTF-8") from None
+
+
+def _bounds_are_wrong(ends: npt.NDArray[Any], length: int) -> bool:
+    steps = np.diff(ends.astype(np.int64), prepend=0)
+    return bool((steps < 0).any()) or (int(ends[-1]) if len(ends) else 0) != length
+
+
+def _coded(path: Path, key: str, arrays: Arrays, names: Sequence[str]) -> list[str | None] | None:
+    if key not in arrays:
+        return None
+    codes = arrays[key]
+    lowest = -1 if key == "labels" else 0
+    if codes.dtype.kind not in "iu" or codes.ndim != 1 or (codes < lowest).any() or (codes >= len(names)).any():
+        raise CorruptFileError(f"{path}: {key} must be whole numbers from {lowest} to {len(names) - 1}")
+    return [None if code < 0 else names[code] for code in codes.tolist()]
+
+
+def _archive(arrays: Arrays) -> bytes:
+    size = sum(array.nbytes + HEADER_BYTES for array in arrays.values())
+    if size > MAX_BYTES:
+        raise DataError(f"the graph takes {size:,} bytes, more than is read from one archive")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # stored: no archive of ours looks like a bomb
+        for key, array in arrays.items():
+            entry = io.BytesIO()
+            np.lib.format.write_array(entry, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{key}.npy", TIMESTAMP), entry.getvalue())
+    return stream.getvalue()

@@ -1,0 +1,120 @@
+"""The columns of a table that say what is known of nodes: their label, and their part of the split."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+
+from confgcn.data.formats.feature_columns import parsed_number
+from confgcn.data.formats.table import Table, is_blank
+from confgcn.exceptions import DataError
+from confgcn.graph.checks import shown
+
+UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
+MOST_SINGLE = 10  # classes of one label each, before they look like names
+MOST_REMARKS = 5  # of one kind
+BETWEEN_LABELS = re.compile(r"[|;,]")  # where a cell holds several, perhaps as a list in brackets
+AROUND_LABELS = " []{}()'\""
+SPLIT_WORDS = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "test": "test",
+    "testing": "test",
+}
+
+
+def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = False) -> list[str | None]:
+    """Labels as they stand, None for a blank: the one sign for unknown.
+
+    A column that was not ``asked`` for by name and has another label for every node may hold names of nodes.
+    """
+    labels = [None if is_blank(text) else text for text in table.texts(column)]
+    counts = Counter(label for label in labels if label is not None)
+    check_label_texts(counts, f"{table.path}, column {shown(column)}")
+    if not counts:
+        remarks.append(f"{table.path}: column {shown(column)}, which holds the labels, is blank in every row")
+    words = [
+        f"{table.path}: label {shown(label)} ({count} nodes) is taken as a class of that name; leave the cell blank "
+        "where the label is unknown"
+        for label, count in counts.items()
+        if label.strip().lower() in UNKNOWN_WORDS
+    ]
+    remarks += _first(words)
+    if not asked and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
+        remarks.append(
+            f"{table.path}: column {shown(column)} has another label for each of {len(counts)} nodes, as names have; "
+            f"if it is none, say which column holds the labels with --label, or leave it out with --ignore {column}"
+        )
+    remarks += _first(_look_alikes(table, counts))
+    return labels
+
+
+def _first(remarks: list[str]) -> list[str]:
+    """Of many remarks of one kind the first."""
+    more = len(remarks) - MOST_REMARKS
+    return remarks if more <= 0 else [*remarks[:MOST_REMARKS], f"and {more:,} more labels like these"]
+
+
+def _look_alikes(table: Table, counts: Counter[str]) -> list[str]:
+    """Labels that differ by what nobody sees."""
+    spellings: dict[str, list[str]] = {}
+    for label in counts:
+        spellings.setdefault(label.strip().casefold(), []).append(label)
+    alike = [labels for labels in spellings.values() if len(labels) > 1]
+    return [
+        f"{table.path}: labels {' and '.join(map(shown, labels[:MOST_REMARKS]))} are taken for different classes; if "
+        "they are one, write them alike"
+        for labels in alike
+    ]
+
+
+def check_label_texts(labels: Collection[str], place: str) -> None:
+    """Names of classes, or whole numbers each written in one way; other numbers are no classes."""
+    _check_single(labels, place)
+    numbers = {label: parsed_number(label) for label in labels if label.strip().lower() not in UNKNOWN_WORDS}
+    values = [value for value in numbers.values() if value is not None]
+    if not values or len(values) < len(numbers):
+        return
+    broken = next((label for label, value in numbers.items() if value is None or not value.is_integer()), None)
+    if broken is not None:
+        raise DataError(
+            f"{place}: label {shown(broken)} is no whole number: a quantity cannot be classified; give the labels "
+            "names, or make classes of the ranges of the numbers"
+        )
+    if len(set(values)) < len(values):
+        first = {value: label for label, value in reversed(numbers.items())}
+        twin = next(label for label, value in numbers.items() if value is not None and first[value] != label)
+        raise DataError(
+            f"{place}: labels {shown(first[numbers[twin] or 0.0])} and {shown(twin)} are the same number; write it in "
+            "one way"
+        )
+
+
+def _check_single(labels: Collection[str], place: str) -> None:
+    """No label is made of others, which a node would have all at once."""
+    known = {label.strip() for label in labels}
+    for label in labels:
+        parts = {part.strip(AROUND_LABELS) for part in BETWEEN_LABELS.split(label)}
+        if len(parts) > 1 and parts <= known:
+            several = " and ".join(map(shown, sorted(parts)[:MOST_REMARKS]))
+            raise DataError(
+                f"{place}: label {shown(label)} holds {several} at once, and a node has one label here: keep one of "
+                "them, or give the combination a name of its own"
+            )
+
+
+def read_split(table: Table, column: str) -> list[str]:
+    """The part of the split that each node is in, "" for none."""
+    texts = table.texts(column)
+    meaning = {text: SPLIT_WORDS.get(text.strip().lower(), "") for text in dict.fromkeys(texts)}
+    for row, text in enumerate(texts):
+        if not meaning[text] and not is_blank(text):
+            raise DataError(
+                f"{table.place(row)}, column {shown(column)}: {shown(text)}: expected train, validation or test, or "
+                "nothing"
+            )
+    return [meaning[text] for text in texts]

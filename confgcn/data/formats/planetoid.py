@@ -1,0 +1,153 @@
+"""The planetoid files (Yang, Cohen, Salakhutdinov 2016): ``ind.<name>.x``, ``y``, ``tx``, ... -> Graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from confgcn.data.formats.unpickle import read_capped, read_pickle
+from confgcn.exceptions import CorruptFileError
+from confgcn.graph import Graph
+from confgcn.graph.checks import IntArray
+
+PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
+VALIDATION_SIZE = 500  # Kipf and Welling 2017: the 500 nodes after the training nodes
+
+
+def file_names(name: str) -> list[str]:
+    """The eight files of a planetoid data set."""
+    return [f"ind.{name}.{part}" for part in PARTS]
+
+
+def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION_SIZE) -> Graph:
+    """Read a planetoid data set with its public split.
+
+    ``allx`` holds the first nodes, ``tx`` the test nodes in the order of ``test.index``. Numbers in the range of
+    the test nodes that ``test.index`` leaves out (15 in Citeseer) are nodes without features and label.
+    """
+    parts = {part: _read_part(folder / f"ind.{name}.{part}") for part in PARTS[:-1]}
+    test = _read_test_index(folder / f"ind.{name}.test.index")
+    _check_agreement(folder, parts, test)
+    _, y, tx, ty, allx, ally, neighbours = parts.values()  # x and y are the first rows of allx and ally
+    positions = np.concatenate([np.arange(allx.shape[0]), test])
+    num_nodes = int(max(positions.max(), max(neighbours, default=0))) + 1
+    if num_nodes > 2 * len(positions):
+        raise CorruptFileError(f"{folder}: node {num_nodes - 1} is named, but only {len(positions)} have features")
+    labelled = len(y)
+    return Graph.build(
+        _edges(folder / f"ind.{name}.graph", neighbours, num_nodes),
+        _place_rows(sp.vstack([allx, tx]).tocsr(), positions, num_nodes),
+        _labels(np.concatenate([ally, ty]), positions, num_nodes),
+        train=np.arange(labelled),
+        validation=np.arange(labelled, min(labelled + validation_size, allx.shape[0])),
+        test=test,
+        class_names=[str(c) for c in range(ally.shape[1])],
+        name=name,
+    )
+
+
+def _read_part(path: Path) -> Any:
+    """Features as a matrix, labels as an array, the graph as a dictionary, by the name of the file."""
+    expected = {"x": sp.csr_matrix, "y": np.ndarray, "h": dict}[path.name[-1]]
+    part = read_pickle(path)
+    if not isinstance(part, expected):
+        raise CorruptFileError(f"{path}: expected a {expected.__name__}, got a {type(part).__name__}")
+    if expected is np.ndarray:
+        _check_one_hot(path, part)
+    elif expected is dict:
+        _check_neighbours(path, part)
+    return part
+
+
+def _check_one_hot(path: Path, labels: npt.NDArray[Any]) -> None:
+    if labels.ndim != 2 or not labels.shape[1]:
+        raise CorruptFileError(f"{path}: expected a row per node and a column per class, got the shape {labels.shape}")
+    is_other = (labels != 0) & (labels != 1)
+    if is_other.any():
+        row, column = np.argwhere(is_other)[0].tolist()
+        raise CorruptFileError(f"{path}: row {row}, column {column} is {labels[row, column]}, expected 0 or 1")
+    counts = labels.sum(1)
+    if (counts > 1).any():
+        row = int(np.argmax(counts > 1))
+        raise CorruptFileError(f"{path}: row {row} is of {int(counts[row])} classes, expected one at most")
+
+
+def _check_neighbours(path: Path, neighbours: dict[Any, Any]) -> None:
+    named = sum(len(others) for others in neighbours.values() if isinstance(others, list))
+    if named > path.stat().st_size:  # a pickle can hand out one long list again and again
+        raise CorruptFileError(f"{path}: names {named:,} neighbours, more than a file of its size can hold")
+    for node, others in neighbours.items():
+        for number in [node, *others] if isinstance(others, list) else [others]:
+            if type(number) is not int or not isinstance(others, list) or number < 0:
+                shown = f"node {number}" if type(number) is int else f"a {type(number).__name__}"
+                raise CorruptFileError(
+                    f"{path}: {str(node)[:50]!r} names {shown}, expected a list of whole numbers from 0 on"
+                )
+
+
+def _read_test_index(path: Path) -> IntArray:
+    try:
+        test = np.array(read_capped(path).decode().split(), dtype=np.int64)
+    except (ValueError, OverflowError) as error:
+        raise CorruptFileError(f"{path}: expected one node number per line ({error})") from None
+    if (test < 0).any():
+        raise CorruptFileError(f"{path}: node numbers must not be negative, got {test.min()}")
+    if len(np.unique(test)) != len(test):
+        raise CorruptFileError(f"{path}: a node number stands twice")
+    return test
+
+
+def _check_agreement(folder: Path, parts: dict[str, Any], test: IntArray) -> None:
+    """Parts that describe the same nodes must have the same number of rows, or columns."""
+    sizes = {
+        "rows of tx and numbers in test.index": (parts["tx"].shape[0], len(test)),
+        "rows of x and y": (parts["x"].shape[0], len(parts["y"])),
+        "rows of tx and ty": (parts["tx"].shape[0], len(parts["ty"])),
+        "rows of allx and ally": (parts["allx"].shape[0], len(parts["ally"])),
+        "columns of allx and tx": (parts["allx"].shape[1], parts["tx"].shape[1]),
+        "classes of ally and ty": (parts["ally"].shape[-1], parts["ty"].shape[-1]),
+    }
+    for what, (first, second) in sizes.items():
+        if first != second:
+            raise CorruptFileError(f"{folder}: {what} differ, {first} and {second}")
+    rows = parts["allx"].shape[0]
+    if not rows or not len(test) or test.min() < rows:
+        raise CorruptFileError(f"{folder}: allx has {rows} rows, test.index must name nodes from {rows} on")
+    if not np.array_equal(parts["y"], parts["ally"][: len(parts["y"])]):
+        raise CorruptFileError(f"{folder}: y does not hold the first rows of ally")
+    if not _are_equal(parts["x"], parts["allx"][: len(parts["y"])]):
+        raise CorruptFileError(f"{folder}: x does not hold the first rows of allx")
+
+
+def _are_equal(first: sp.csr_matrix, second: sp.csr_matrix) -> bool:
+    """Entry by entry; a value that is no number equals itself, it is refused elsewhere."""
+    one, other = first.copy(), second.copy()
+    for matrix in (one, other):
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    parts = ((getattr(one, part), getattr(other, part)) for part in ("indptr", "indices", "data"))
+    return one.shape == other.shape and all(np.array_equal(*pair, equal_nan=True) for pair in parts)
+
+
+def _edges(path: Path, neighbours: dict[int, list[int]], num_nodes: int) -> IntArray:
+    pairs = [(source, target) for source, targets in neighbours.items() for target in targets]
+    for source, target in pairs:
+        if target >= num_nodes:
+            raise CorruptFileError(f"{path}: node {source} names node {target}, but the last is {num_nodes - 1}")
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _place_rows(rows: sp.csr_matrix, positions: IntArray, num_nodes: int) -> sp.csr_matrix:
+    ones = np.ones(len(positions), dtype=np.float32)
+    placement = sp.csr_matrix((ones, (positions, np.arange(len(positions)))), shape=(num_nodes, len(positions)))
+    return (placement @ rows).tocsr()
+
+
+def _labels(one_hot: npt.NDArray[Any], positions: IntArray, num_nodes: int) -> IntArray:
+    labels = np.full(num_nodes, -1, dtype=np.int64)
+    labels[positions] = np.where(one_hot.sum(1) == 1, one_hot.argmax(1), -1)
+    return labels

@@ -1,0 +1,102 @@
+"""A smaller graph that is cut alike: nodes that hang together become one. The edges are gone through in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from confgcn.io.blocks import BLOCK, blocks_of_entries
+from confgcn.sparse import SparseStructure
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CoarseGraph:
+    """Clusters as nodes.
+
+    Shapes: ``cluster`` (N,): that of each node; ``sizes`` (K,): nodes of each; ``indptr`` (K + 1,) and ``indices``: the
+    clusters that each one has edges to, itself left out; ``weights``: how many edges to each of these.
+    """
+
+    cluster: IntArray
+    sizes: IntArray
+    indptr: IntArray
+    indices: IntArray
+    weights: IntArray
+
+
+def coarsen(adjacency: SparseStructure, *, largest: int, rounds: int) -> CoarseGraph:
+    """The graph of its clusters, none much larger than ``largest`` nodes."""
+    cluster = clusters(adjacency, largest=largest, rounds=rounds)
+    sizes = np.bincount(cluster)
+    keys, weights = _pairs(adjacency, cluster, len(sizes))
+    first, second = np.divmod(keys, len(sizes))
+    indptr = np.searchsorted(first, np.arange(len(sizes) + 1))
+    return CoarseGraph(cluster, sizes, indptr, second, weights)
+
+
+def clusters(adjacency: SparseStructure, *, largest: int, rounds: int) -> IntArray:
+    """The cluster of each node, (N,), counted from zero (Meyerhenke, Sanders and Schulz: Partitioning complex networks
+    via size-constrained clustering, SEA 2014).
+
+    In every round each node joins the cluster that most of its neighbours are in, of those with fewer than ``largest``
+    nodes; chance decides between equal ones. The nodes of a block of edges decide at the same time, by which a cluster
+    can come to be somewhat larger. Beside the block two numbers are kept for every node.
+    """
+    cluster, size = np.arange(adjacency.shape[0]), np.ones(adjacency.shape[0], dtype=np.int64)
+    for _ in range(rounds):
+        for rows in blocks_of_entries(adjacency.indptr.numpy()):
+            nodes, joined = _choices(adjacency, rows, cluster, size, largest)
+            np.subtract.at(size, cluster[nodes], 1)
+            np.add.at(size, joined, 1)
+            cluster[nodes] = joined
+    return np.unique(cluster, return_inverse=True)[1]
+
+
+def _choices(
+    adjacency: SparseStructure, rows: slice, cluster: IntArray, size: IntArray, largest: int
+) -> tuple[IntArray, IntArray]:
+    """The nodes of these rows that join another cluster, and which."""
+    nodes, neighbours = _edges(adjacency, rows)
+    keys, votes = np.unique(nodes * len(cluster) + cluster[neighbours], return_counts=True)
+    nodes, found = np.divmod(keys, len(cluster))
+    is_open = (size[found] < largest) | (found == cluster[nodes])
+    score = np.where(is_open, votes + torch.rand(len(votes)).numpy() / 2, 0.0)
+    order = np.lexsort((score, nodes))
+    best = order[np.flatnonzero(np.diff(nodes[order], append=-1))]  # the last of each node
+    moves = best[(score[best] > 0) & (found[best] != cluster[nodes[best]])]
+    return nodes[moves], found[moves]
+
+
+def _edges(adjacency: SparseStructure, rows: slice) -> tuple[IntArray, IntArray]:
+    """Both ends of the edges into these rows, without self loops."""
+    indptr = adjacency.indptr[rows.start : rows.stop + 1].numpy()
+    targets = np.repeat(np.arange(rows.start, rows.stop), np.diff(indptr))
+    sources = adjacency.indices[int(indptr[0]) : int(indptr[-1])].numpy()
+    is_edge = sources != targets
+    return targets[is_edge], sources[is_edge]
+
+
+def _pairs(adjacency: SparseStructure, cluster: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Pairs of different clusters with edges between them, as one sorted number each, and how many edges."""
+    keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for rows in blocks_of_entries(adjacency.indptr.numpy()):
+        targets, sources = (cluster[ends] for ends in _edges(adjacency, rows))
+        found, edges = np.unique((targets * count + sources)[targets != sources], return_counts=True)
+        keys.append(found)
+        weights.append(edges)
+        if sum(map(len, keys[1:])) > max(BLOCK, len(keys[0])):  # so that all of them are sorted a few times only
+            keys, weights = ([part] for part in _added(keys, weights))
+    return _added(keys, weights)
+
+
+def _added(keys: list[IntArray], weights: list[IntArray]) -> tuple[IntArray, IntArray]:
+    together = np.concatenate(keys)
+    order = np.argsort(together, kind="stable")
+    together = together[order]
+    first = np.flatnonzero(np.diff(together, prepend=-1))
+    return together[first], np.add.reduceat(np.concatenate(weights)[order], first) if len(first) else together

@@ -1,0 +1,285 @@
+"""A run directory: claimed by one process at a time, never overwritten silently, finished with metrics.json."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError, brief
+from confgcn.io.checksums import SUMS, damaged_files, write_checksums
+from confgcn.io.files import became, read_sealed, to_json, without_following, write_atomic, write_sealed
+
+LOCK = "run.lock"
+CONFIG = "config.json"
+SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
+SCHEMA = 1
+_SIGN = SCHEMA_KEY.encode()
+MOST_DIGITS = 20  # of the number of a process
+UNKNOWN = "unknown"  # the process, where the lock does not name it
+MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
+PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
+
+IfExists = Literal["refuse", "resume", "overwrite"]
+
+
+class RunDirectory:
+    """The files of one run. Names are attributes so that nobody spells them twice."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / CONFIG
+        self.metrics = path / "metrics.json"
+        self.history = path / "history.jsonl"
+        self.environment = path / "environment.json"
+        self.predictions = path / "predictions.csv"
+        self.new_nodes = path / "new_nodes.csv"
+        self.suspicious_labels = path / "suspicious_labels.csv"
+        self.suspicious_edges = path / "suspicious_edges.csv"
+        self.evaluation = path / "evaluation.json"
+        self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "slices")]
+        self.estimator = path / "estimator.json"  # what only Python asks for: the order of rows, the kind of labels
+        self.report = path / "report.html"
+        self.graph = path / "graph.npz"  # of a graph that has no name to load it by
+        self.model = path / "model"  # .safetensors and .json
+        self.held_out = path / "held_out"  # likewise
+        self.best_before_divergence = path / "best_before_divergence"
+        self.checkpoints = path / "checkpoints"
+        self.shards = path / "shards"  # of a training by several workers, until it has ended
+
+    @property
+    def finished(self) -> bool:
+        return self.metrics.is_file()
+
+    @property
+    def holds_run(self) -> bool:
+        """Was this folder written by a run? A config.json of somebody else's does not count; one of ours does that is
+        damaged, or lost after the run had ended."""
+        is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _SIGN in self.config.read_bytes())
+        return is_ours and (self.config.is_file() or (self.path / SUMS).is_file())
+
+    def start(self, config: dict[str, Any]) -> None:
+        """Make the folder and record the configuration, or check that it is the one recorded."""
+        refuse_link(self.checkpoints)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._remove_left_overs()
+        if not self.config.is_file():
+            write_sealed(self.config, {SCHEMA_KEY: SCHEMA, **config})
+            return
+        recorded, now = flattened(read_sealed(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
+        if recorded.get(SCHEMA_KEY) != SCHEMA:
+            version = brief(repr(recorded.get(SCHEMA_KEY)))
+            raise CorruptFileError(f"{self.config}: a run of layout {version}, this version of confgcn knows {SCHEMA}")
+        different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
+        if different:
+            changes = "; ".join(_change(key, recorded.get(key), now.get(key)) for key in different[:MOST_CHANGES])
+            more = f"; {len(different)} in all" if len(different) > MOST_CHANGES else ""
+            raise UsageError(f"{self.path}: cannot resume with other settings ({changes}{more})")
+
+    def finish(self, metrics: dict[str, Any]) -> None:
+        """Write the checksums of all that was found, then metrics.json, which says that it is all there."""
+        content = to_json(metrics)
+        if self.finished and self.metrics.read_bytes() == content and not damaged_files(self.path):
+            return  # it was finished before, and is left as it is
+        written = [file for file in self._found_by_training() if file != self.metrics]
+        write_checksums(self.path, written, still_to_come={self.metrics.name: content})
+        write_atomic(self.metrics, content)
+
+    def discard_damage(self) -> list[str]:
+        """Make a finished run of which a file was altered an unfinished one; says which files are to be made again."""
+        damaged = damaged_files(self.path) if self.finished else {}
+        for file in (self.metrics, *(self.path / name for name in damaged)) if damaged else ():
+            file.unlink(missing_ok=True)
+        return list(damaged.values())
+
+    def clear_checkpoints(self) -> None:
+        """A finished run needs none."""
+        for file in self.checkpoints.glob("epoch-*"):
+            file.unlink()
+        if self.checkpoints.is_dir() and not any(self.checkpoints.iterdir()):
+            self.checkpoints.rmdir()
+
+    def clear_shards(self) -> None:
+        """A finished run needs none."""
+        if not self.shards.is_symlink():
+            shutil.rmtree(self.shards, ignore_errors=True)
+
+    def erase(self) -> None:
+        """Remove what a run writes, and nothing that somebody else put beside it."""
+        refuse_link(self.checkpoints)
+        for member in self._members():
+            member.erase()
+            if not any(member.path.iterdir()):
+                member.path.rmdir()
+        self._remove_left_overs()
+        self.clear_checkpoints()
+        self.clear_shards()
+        others = [file for file in self._files() if file != self.config]
+        for file in (*others, self.config):  # by which a half that is left is still known as ours
+            file.unlink(missing_ok=True)
+
+    def _members(self) -> list[RunDirectory]:
+        """The runs of the single seeds; a folder of that name that no run wrote, or a link, is not one."""
+        folders = [path for path in self.path.glob("seed-*") if path.is_dir() and not path.is_symlink()]
+        return [run for run in map(RunDirectory, folders) if run.holds_run]
+
+    def _found_by_training(self) -> list[Path]:
+        tables = [self.history, self.predictions, self.suspicious_labels, self.suspicious_edges]
+        tensors = [*_both(self.model), *_both(self.held_out)]
+        return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph, self.estimator]
+
+    def _files(self) -> list[Path]:
+        later = [self.evaluation, *self.pictures, self.report, self.new_nodes]
+        return [*self._found_by_training(), self.path / SUMS, *_both(self.best_before_divergence), *later]
+
+    def _remove_left_overs(self) -> None:
+        """Temporary files of a process that was killed while it wrote."""
+        own = {file.name for file in self._files()}
+        files = [file for file in self.path.iterdir() if file.name != became(file.name) in own]
+        for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
+            left_over.unlink(missing_ok=True)
+        for left_over in self.path.glob(f"{self.shards.name}.*.tmp"):
+            if left_over.is_dir() and not left_over.is_symlink():
+                shutil.rmtree(left_over, ignore_errors=True)
+
+
+@contextmanager
+def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
+    """Hold the directory for this process; yields notices about what was found in it."""
+    check_claimable(path, if_exists)
+    with held(path) as notices:
+        _check_target(path, if_exists)  # again: another process may have begun and ended a run in between
+        if if_exists == "overwrite":
+            RunDirectory(path).erase()
+        yield notices
+
+
+@contextmanager
+def held(path: Path) -> Iterator[list[str]]:
+    """Make a folder, of a run or of many, and keep other processes out of it; yields notices."""
+    with _writing_to(path):
+        path.mkdir(parents=True, exist_ok=True)
+    with _writing_to(path / LOCK):
+        lock = _open_lock(path / LOCK, "a+")
+    with lock:
+        notices = _lock(lock, path)
+        try:
+            yield notices
+        finally:
+            lock.truncate(0)
+
+
+def check_claimable(path: Path, if_exists: IfExists) -> None:
+    """May a run be written into this directory now? Nothing is changed in it."""
+    check_idle(path)
+    _check_target(path, if_exists)
+
+
+def refuse_link(folder: Path) -> None:
+    """In the place of a folder of a run: what it leads to is not ours to change."""
+    if folder.is_symlink():
+        raise ResourceError(f"{folder.absolute()}: a link, but a run keeps its files in its own folder; remove it")
+
+
+def flattened(settings: dict[str, Any]) -> dict[str, Any]:
+    """Nested settings as one level, ``model.dropout`` and so on."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{name}": inner for name, inner in flattened(value).items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def free_directory(parent: Path, name: str) -> Path:
+    """A new folder ``parent/name``, or ``name-2``, ``name-3``, ... if that is taken; two that ask at once get two."""
+    candidates = (parent / (name if number == 1 else f"{name}-{number}") for number in range(1, 1_000_000))
+    with _writing_to(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        return next(path for path in candidates if _is_made(path))
+
+
+def _is_made(path: Path) -> bool:
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+def _both(stem: Path) -> list[Path]:
+    return [stem.with_suffix(suffix) for suffix in (".json", ".safetensors")]
+
+
+def _check_target(path: Path, if_exists: IfExists) -> None:
+    if not path.exists():
+        if if_exists == "resume":
+            raise UsageError(f"{path}: nothing to resume, there is no such directory")
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path}: exists and is not a directory")
+    holds_run = RunDirectory(path).holds_run
+    if not holds_run and not all(map(_is_of_a_start, path.iterdir())):
+        raise UsageError(f"{path}: is not empty and holds no run; choose another --out")
+    if holds_run and if_exists == "refuse":
+        raise UsageError(f"{path}: already holds a run; use --resume, --overwrite or another --out")
+
+
+def _is_of_a_start(entry: Path) -> bool:
+    """Of a process that was killed before it had recorded anything."""
+    return entry.name == LOCK or entry.name != became(entry.name) == CONFIG
+
+
+def check_idle(path: Path) -> None:
+    """A directory in use is said to be so before anything else is said of it."""
+    if (path / LOCK).is_file():
+        with _open_lock(path / LOCK, "r+") as lock:
+            _flock(lock, path)
+
+
+@contextmanager
+def _writing_to(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror or error}") from None
+
+
+def _open_lock(file: Path, mode: str) -> IO[str]:
+    return open(file, mode, encoding="utf-8", errors="replace", opener=without_following)
+
+
+def _lock(lock: IO[str], path: Path) -> list[str]:
+    _flock(lock, path)
+    # The operating system drops the lock of a dead process: text that is still there was left by one.
+    previous = _owner(lock)
+    if previous == UNKNOWN and os.fstat(lock.fileno()).st_nlink > 1:
+        raise ResourceError(f"{(path / LOCK).absolute()}: another name of a file that is no lock; remove it")
+    with _writing_to(path / LOCK):
+        lock.truncate(0)
+        os.write(lock.fileno(), str(os.getpid()).encode())  # past a buffer, which would try again on closing
+    return [f"took over from process {previous}, which ended without finishing"] if previous else []
+
+
+def _flock(lock: IO[str], path: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BusyError(f"{path}: in use by process {_owner(lock) or UNKNOWN}") from None
+
+
+def _owner(lock: IO[str]) -> str:
+    """The number of the process that wrote it; nothing where none did."""
+    lock.seek(0)
+    text = lock.read(MOST_DIGITS).strip()
+    return text if text.isdecimal() or not text else UNKNOWN
+
+
+def _change(key: str, there: Any, now: Any) -> str:
+    name, before, after = (brief(text, LONGEST_CHANGE) for text in (key, repr(there), repr(now)))
+    return f"{name}: {before} there, {after} now"

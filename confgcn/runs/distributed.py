@@ -1,0 +1,242 @@
+"""Train one method in several processes, each with its part of the graph, into one run directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from confgcn.distributed.gather import whole_weights
+from confgcn.distributed.process_group import ProcessGroup, joined_group
+from confgcn.distributed.shard_check import check_shards
+from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
+from confgcn.distributed.shards import load_shard, load_whole
+from confgcn.exceptions import ConfGCNError, DataError, DivergedError, UsageError, brief
+from confgcn.graph import Graph
+from confgcn.io.memory import check_memory
+from confgcn.io.signals import StopRequest, stop_request
+from confgcn.io.threads import computing_with
+from confgcn.models.base import Prediction
+from confgcn.models.registry import method_class
+from confgcn.runs import outputs
+from confgcn.runs.cross_validation import check_fittable, is_needed
+from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
+from confgcn.runs.joined_run import Part, conclude_whole, finish_whole, join_parts, without_weights
+from confgcn.runs.run_records import read_metrics
+from confgcn.runs.settings import DataSettings, RunSettings, make_method
+from confgcn.runs.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
+from confgcn.runs.train import Notify, RunRequest, resumable, run_config, settings_notices, summarise
+from confgcn.training.batches import check_batches
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer, StopInSetup, resume_from
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+from confgcn.training.selection import needs_validation
+
+BEGUN = "begun"  # of a job: its run directory
+
+
+def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
+    """What :func:`confgcn.runs.train.train` does, by all processes of the job; returns the summary in the first.
+
+    The first one reads the graph, unless it is in shards already, writes what is not of single parts, and judges the
+    whole when it is trained. The run directory is one that all of them see.
+    """
+    started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
+    with resumable(out), stop_request() as stop, computing_with(request.threads):
+        stop.at_once = True  # while there is nothing to keep
+        with joined_group() as group, ExitStack() as held:
+            notify = notify if group.rank == 0 else _say_nothing
+            directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
+            if not group.add([directory.finished if group.rank == 0 else 0])[0]:
+                watching = callbacks if group.rank == 0 else ()
+                part, prediction = _train(directory, folder, request, settings, group, stop, notify, watching)
+                stop.at_once = True  # what follows is found again from the last checkpoint
+                whole = join_parts(part, prediction, folder, request, settings, group)
+                del prediction  # each makes room for the next: the whole, and its weights
+                concluded = None
+                if whole is not None:
+                    concluded = conclude_whole(directory, whole, run_config(request), started=started, notify=notify)
+                del whole
+                weights = whole_weights(part.method, part.graph, group)
+                if concluded is not None:
+                    finish_whole(directory, concluded, weights, group.size)
+                group.wait()  # nobody leaves before the run is finished: should it fail now, all are started again
+            return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
+
+
+def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]:
+    """What several workers cannot do is said before anything is done; returns where the run goes, and how."""
+    settings = request.settings()
+    if request.out is None:
+        raise UsageError("a job of several workers needs --out: a run directory that all of them see")
+    if request.seeds > 1:
+        raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
+    if not method_class(settings.method).in_parts:
+        raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
+    check_batches(method_class(settings.method), settings.recipe, in_parts=True)
+    if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
+        raise UsageError("graphs that are made harder on purpose are for a single worker")
+    if isinstance(request.source, ShardedGraph):
+        request.source.folder.parts_of(0, workers)
+    return Path(request.out), settings
+
+
+def _if_exists(request: RunRequest, out: Path, group: ProcessGroup) -> IfExists:
+    """A job that torchrun has started again goes on with what it had begun, and with nothing else."""
+    return "resume" if group.remembers(BEGUN) and RunDirectory(out).holds_run else request.if_exists
+
+
+def _opened(
+    request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, held: ExitStack, notify: Notify
+) -> ShardFolder:
+    """The graph in shards, made where it is not; the run's first files are written when all has been looked at."""
+    source = request.source
+    folder = ShardFolder(source.path if isinstance(source, ShardedGraph) else RunDirectory(out).shards)
+    if isinstance(source, ShardedGraph):
+        source.check_split(request.split_seed)
+        _look_at_shards(folder, settings, group)
+    if group.rank == 0:
+        graph = None if isinstance(source, ShardedGraph) else _whole(request, settings, group.size)
+        for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
+            notify(notice)
+        group.remember(BEGUN)
+        _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
+    group.set_up()
+    if not isinstance(source, ShardedGraph) and is_shard_folder(folder.path):
+        check_shards(folder, folder.parts_of(group.rank, group.size))
+    return folder
+
+
+def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGroup) -> None:
+    """Every worker looks at its own, before one of them writes anything."""
+    check_shards(folder, folder.parts_of(group.rank, group.size))
+    own = folder.parts_of(group.rank, group.size)
+    split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
+    classes = torch.bincount(labels[split == SPLIT.index("train")], minlength=len(folder.record.class_names))
+    *labelled, held_out = group.add([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
+    if sum(count > 0 for count in labelled) < 2:
+        raise DataError(f"{folder.path}: training labels are of fewer than two classes; at least two are needed")
+    if not held_out and needs_validation(settings.recipe.select, settings.recipe.stop):
+        raise _no_validation(folder.record.name)
+
+
+def _whole(request: RunRequest, settings: RunSettings, size: int) -> Graph:
+    """The graph that is to be cut."""
+    graph = request.source.load(request.split_seed)
+    check_fittable(graph, settings)
+    if is_needed(graph, settings):
+        raise _no_validation(graph.name)
+    if size > graph.num_nodes:
+        raise UsageError(f"workers = {size}: {graph.name} has {graph.num_nodes} nodes, and each needs one")
+    return graph
+
+
+def _no_validation(name: str) -> UsageError:
+    return UsageError(f"{name}: no validation nodes; several workers need some, for example --validation 0.2")
+
+
+def _begin(
+    request: RunRequest,
+    settings: RunSettings,
+    directory: RunDirectory,
+    folder: ShardFolder,
+    graph: Graph | None,
+    size: int,
+    notify: Notify,
+) -> None:
+    """The first files of the run, and the shards of a graph that has none."""
+    if graph is None:
+        fingerprint, notices = folder.record.graph_sha256, folder.record.remarks
+    else:
+        fingerprint, notices = graph.fingerprint, graph.notices()
+    directory.start(run_config(request))
+    damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
+    if directory.finished:  # left by a process that was killed when it had just written its metrics
+        directory.clear_checkpoints()
+        directory.clear_shards()
+    elif graph is not None:
+        damages += _clear_unfit(folder.path, fingerprint, size)
+        if not is_shard_folder(folder.path):
+            cut = make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
+            damages += cut_notices(cut)
+    if graph is not None and request.source.needs_copy:
+        outputs.keep_graph(directory, graph)
+    changes = outputs.record_environment(directory.environment, fingerprint, notices)
+    for notice in (*settings_notices(request, settings), *notices, *changes, *damages):
+        notify(notice)
+
+
+def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
+    """Shards that the run has cut before, for fewer workers, or that were damaged since, are cut again."""
+    if not os.path.lexists(shards):
+        return []
+    damage = []
+    try:
+        folder = ShardFolder(shards)
+        if folder.record.graph_sha256 == fingerprint and folder.num_parts >= size:
+            check_shards(folder, list(range(folder.num_parts)))
+            return []
+    except (ConfGCNError, OSError) as error:
+        damage = [f"{brief(error)}; the graph is cut again"]
+    refuse_link(shards)
+    shutil.rmtree(shards)
+    return damage
+
+
+def _train(
+    directory: RunDirectory,
+    folder: ShardFolder,
+    request: RunRequest,
+    settings: RunSettings,
+    group: ProcessGroup,
+    stop: StopRequest,
+    notify: Notify,
+    callbacks: Sequence[Callback],
+) -> tuple[Part, Prediction]:
+    """Train this process's part to the end; returns what is kept of it, and what it says of its nodes."""
+    part = load_shard(folder, group.rank, group.size)
+    prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
+    with seeded(request.seed):
+        method = make_method(prepared, settings)
+        check_memory(method)
+        watching = [*callbacks, StopInSetup(stop), Checkpointer(directory.checkpoints, stop)]
+        loop = TrainingLoop(method, prepared, settings.recipe, watching, group=group)
+        for notice in resume_from(directory.checkpoints, loop):
+            notify(notice)
+        with _best_kept(directory, loop, folder, request, settings):
+            loop.fit()
+    loop.release()
+    return Part.of(loop), loop.predict()
+
+
+@contextmanager
+def _best_kept(
+    directory: RunDirectory, loop: TrainingLoop, folder: ShardFolder, request: RunRequest, settings: RunSettings
+) -> Iterator[None]:
+    """When training diverges, which all processes see, the first one keeps the best weights of all from before."""
+    try:
+        yield
+    except DivergedError as error:
+        if loop.best is None:
+            raise
+        group, stem = loop.group, directory.best_before_divergence
+        assert isinstance(group, ProcessGroup)
+        loop.method.load_state_dict(loop.best_weights)
+        weights = whole_weights(loop.method, loop.graph, group)
+        if group.rank == 0:
+            graph = load_whole(folder)
+            method = without_weights(graph, settings)
+            method.load_state_dict(weights, assign=True)
+            outputs.write_model(stem, method, outputs.model_record(run_config(request), graph))
+        raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
+
+
+def _say_nothing(text: str) -> None:
+    """The first process says it."""

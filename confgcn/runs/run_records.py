@@ -1,0 +1,135 @@
+"""What a run wrote of itself, as it is read again: a record of another form is refused, with the name of its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from confgcn.evaluation.confidence import ConfidenceSummary
+from confgcn.exceptions import CorruptFileError, brief
+from confgcn.io.files import read_json, read_sealed
+from confgcn.io.records import checked_record
+from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED
+from confgcn.models.ranges import NonNegative, Share
+from confgcn.training.history import checked_history
+from confgcn.training.selection import Record
+
+# Beyond these no number of double precision is left between nothing and everything.
+LogTemperature = Annotated[float, Field(ge=-300.0, le=300.0)]
+Slope = Annotated[float, Field(ge=-10.0, le=10.0)]
+Whole = Annotated[int, Field(ge=0)]
+Side = Annotated[int, Field(ge=1)]
+
+
+class _Known(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class _Config(_Known):
+    dataset: str
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)]
+    split_seed: Annotated[int, Field(ge=0, le=MAX_SPLIT_SEED)]
+    source: dict[str, str | bool | float | list[str]] = {}
+    method: str
+    preset: str
+    settings_of: str
+    data: dict[str, Any]
+    model: dict[str, Any]
+    recipe: dict[str, Any]
+
+
+class _Metrics(_Config):
+    test_accuracy: Share | None
+    held_out_accuracy: Share | None
+    validation_accuracy: Share | None
+    confidence: ConfidenceSummary | None
+    calibrated: ConfidenceSummary | None
+    decision: str | None
+    cross_fitted: bool
+    best_epoch: Whole | None
+    epochs: Whole
+    seconds: NonNegative
+
+
+class _Environment(_Known):
+    python: str
+    versions: dict[str, str]
+    kernels: str
+    platform: str
+    threads: Whole
+    graph_sha256: str
+    notices: list[str]
+
+
+class _Complete(_Known):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Temperature(_Complete):
+    intercept: LogTemperature
+    slope: Slope
+    covariate: str | None
+    centre: float
+    spread: Annotated[float, Field(gt=0.0)]
+
+
+class _Calibration(_Complete):
+    name: str
+    temperature: _Temperature
+    log_losses: dict[str, float]
+    num_nodes: Whole
+
+
+class _Shape(_Complete):
+    num_nodes: Side
+    num_features: Side
+    num_classes: Side
+
+
+class _Model(_Known):
+    config: _Config
+    shape: _Shape
+    graph_sha256: str
+    calibration: _Calibration | None = None  # weights kept from before a divergence have none
+    caution: LogTemperature = 0.0
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """The metrics of a finished run."""
+    record = read_json(path)
+    checked_record(_Metrics, record, f"{path}: corrupt, these are not the metrics of a run")
+    return record
+
+
+def read_environment(path: Path) -> dict[str, Any]:
+    """What a run was computed with."""
+    record = read_sealed(path)
+    checked_record(_Environment, record, f"{path}: corrupt, this is not the environment of a run")
+    return record
+
+
+def read_history(path: Path) -> list[Record]:
+    """One record an epoch, in lines of JSON."""
+    try:
+        return checked_history([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
+    except CorruptFileError as error:
+        raise CorruptFileError(f"{path}: corrupt, {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: corrupt, not readable as JSON ({brief(error)})") from None
+
+
+def check_model_record(path: Path, record: Mapping[str, Any]) -> None:
+    """What stands beside the weights of a run."""
+    checked_record(_Model, dict(record), f"{path}: describes no method of this version")
+
+
+def recorded_path(config: Mapping[str, Any]) -> Path:
+    """Where the graph of a run is that keeps no copy of it."""
+    path = config["source"].get("path")
+    if not isinstance(path, str):
+        raise CorruptFileError(f"config.json: corrupt, it does not say where the graph is, but {brief(repr(path))}")
+    return Path(path)

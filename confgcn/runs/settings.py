@@ -1,0 +1,176 @@
+"""Named presets: what a settings file says about a method on a data set, checked and completed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, create_model
+
+from confgcn.data.input_files import naming
+from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.transforms import Columns, FeatureScaling, scale_features
+from confgcn.exceptions import UsageError, unknown_name
+from confgcn.graph import Graph
+from confgcn.io.toml import read_toml
+from confgcn.models.base import AbstractMethod, Shape
+from confgcn.models.ranges import NonNegative, Share
+from confgcn.models.registry import method_class
+from confgcn.training.batches import check_batches
+from confgcn.training.recipe import SETTINGS, Recipe, validated
+
+FOLDER = Path(__file__).parent / "presets"
+PLACES = ("reference", "tuned")  # published by the authors; found by us
+SECTIONS = ("data", "model", "recipe")
+ANY = "any"
+
+Sections = dict[str, dict[str, Any]]
+
+
+class DataSettings(BaseModel):
+    """What is done to a graph before a method sees it.
+
+    All but ``feature_scaling`` is for experiments: a graph made harder on purpose (``confgcn.data.perturb``), drawn
+    with the seed of the run.
+    """
+
+    model_config = SETTINGS
+
+    feature_scaling: FeatureScaling = "none"
+    edges_between_classes: NonNegative = 0.0
+    flipped_labels: Share = 0.0
+    held_back_validation: Share = 0.0
+
+    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | Columns | None = None) -> Graph:
+        """The graph as the method is to see it; ``fitted_on`` is that of the training, or the whole of a part."""
+        if self.edges_between_classes:
+            graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
+        if self.flipped_labels:
+            graph = flip_training_labels(graph, self.flipped_labels, seed=seed)
+        if self.held_back_validation:
+            graph = hold_back_validation(graph, self.held_back_validation, seed=seed)
+        return scale_features(graph, self.feature_scaling, fitted_on=fitted_on)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """All settings of a run, complete: what is not in the preset has its default written out."""
+
+    method: str
+    preset: str
+    settings_of: str  # the data set whose settings these are, ANY where the preset makes no difference
+    data: DataSettings
+    model: dict[str, Any]
+    recipe: Recipe
+
+    def as_dict(self) -> dict[str, Any]:
+        """As written into a run's config.json."""
+        sections = {"data": self.data.model_dump(), "model": self.model, "recipe": self.recipe.model_dump()}
+        return {"method": self.method, "preset": self.preset, "settings_of": self.settings_of, **sections}
+
+
+def preset_names(method: str) -> list[str]:
+    """The presets of a method."""
+    return sorted(key for key, value in _tables(method).items() if isinstance(value, dict))
+
+
+def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]) -> RunSettings:
+    """The settings of ``method`` on ``dataset``: preset, then its part for the data set, then ``overrides``.
+
+    ``overrides`` maps plain names of settings to values; a name finds its section by itself.
+    """
+    table = _tables(method)
+    name = table["default"] if preset == "default" else preset
+    chosen = _preset(method, name)
+    settings_of = dataset if dataset in chosen.get("datasets", {}) else chosen.get("fallback", ANY)
+    sections = _merged(chosen, chosen.get("datasets", {}).get(settings_of, {}))
+    models: dict[str, type[BaseModel]] = {
+        "data": DataSettings,
+        "model": hyperparameters(method_class(method)),
+        "recipe": Recipe,
+    }
+    for key, value in overrides.items():
+        sections[_section_of(key, models)][key] = value
+    where = f"settings of {method} ({name})"
+    settings = RunSettings(
+        method,
+        name,
+        settings_of,
+        validated(DataSettings, sections["data"], where=where),
+        validated(models["model"], sections["model"], where=where).model_dump(),
+        validated(Recipe, sections["recipe"], where=where),
+    )
+    check_batches(method_class(method), settings.recipe)
+    return settings
+
+
+def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The settings of several files, those of a later one first; what cannot be used is said with the file it is in."""
+    joined: dict[str, Any] = {}
+    resolve(method, preset, "", joined)  # that there is such a preset has nothing to do with a file
+    for path, settings in files:
+        with naming(path) if path else nullcontext():
+            resolve(method, preset, "", settings)
+        joined |= settings
+    return joined
+
+
+def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
+    """A new method for the graph."""
+    return method_class(settings.method)(Shape.of(graph), **settings.model)
+
+
+@cache
+def hyperparameters(method: type[AbstractMethod]) -> type[BaseModel]:
+    """The model that checks a method's hyperparameters, read off the signature of its constructor."""
+    hints = get_type_hints(method.__init__, include_extras=True)
+    parameters = inspect.signature(method.__init__).parameters.values()
+    fields: dict[str, Any] = {
+        p.name: (hints[p.name], p.default) for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    return create_model(method.__name__, __config__=SETTINGS, **fields)
+
+
+@cache
+def _tables(method: str) -> dict[str, Any]:
+    method_class(method)  # an unknown method gets its own error
+    tables: dict[str, Any] = {}
+    for place in PLACES:
+        path = FOLDER / place / f"{method}.toml"
+        for key, value in read_toml(path).items() if path.is_file() else ():
+            if key in tables:
+                raise UsageError(f"{path}: {key!r} is already defined for {method}")
+            tables[key] = value
+    return tables
+
+
+def _preset(method: str, name: str) -> dict[str, Any]:
+    if name not in preset_names(method):
+        raise unknown_name(f"preset of {method}", name, [*preset_names(method), "default"])
+    own: dict[str, Any] = _tables(method)[name]
+    for part in (own, *own.get("datasets", {}).values()):
+        for key in part:
+            if key not in (*SECTIONS, "datasets", "extends", "fallback"):
+                raise unknown_name(f"part of preset {name}", key, SECTIONS)
+    if "extends" not in own:
+        return own
+    base = _preset(method, own["extends"])
+    parts = base.get("datasets", {}), own.get("datasets", {})
+    datasets = {name: _merged(parts[0].get(name, {}), parts[1].get(name, {})) for name in {**parts[0], **parts[1]}}
+    return {**base, **own, **_merged(base, own), "datasets": datasets}
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> Sections:
+    return {section: {**base.get(section, {}), **own.get(section, {})} for section in SECTIONS}
+
+
+def _section_of(key: str, models: Mapping[str, type[BaseModel]]) -> str:
+    for section, model in models.items():
+        if key in model.model_fields:
+            return section
+    raise unknown_name("setting", key, [name for model in models.values() for name in model.model_fields])

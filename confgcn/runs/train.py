@@ -1,0 +1,334 @@
+"""Train a method on a graph, once or over several seeds, into a run directory."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+
+from confgcn import kernels
+from confgcn.confidence.assessment import assess
+from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
+from confgcn.graph import Graph
+from confgcn.io.memory import check_memory
+from confgcn.io.signals import StopRequest, stop_request
+from confgcn.io.threads import computing_with
+from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
+from confgcn.runs import outputs
+from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, is_needed
+from confgcn.runs.directory import IfExists, RunDirectory, claimed, free_directory, refuse_link
+from confgcn.runs.finished_run import FinishedRun, Trained
+from confgcn.runs.graph_source import GraphSource, source_of
+from confgcn.runs.run_records import read_metrics
+from confgcn.runs.settings import ANY, RunSettings, make_method, resolve
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer, StopInSetup, StopWhenAsked, resume_from
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a user asks for.
+
+    ``graph`` is a name of ``confgcn datasets``, a path to a user's files, a graph, or any source of one. Run i of
+    ``seeds`` has seed ``seed + i`` and, where the split is drawn, split seed ``split_seed + i`` unless it is fixed.
+    """
+
+    graph: str | Path | Graph | GraphSource
+    method: str = "confgcn"
+    preset: str = "default"
+    seed: int = 0
+    seeds: int = 1
+    split_seed: int = 0
+    fixed_split: bool = False
+    data_dir: Path | str | None = None
+    threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
+    overrides: dict[str, Any] = field(default_factory=dict)
+    out: Path | str | None = None
+    if_exists: IfExists = "refuse"
+
+    def __post_init__(self) -> None:
+        for name, lowest, highest in (
+            ("seed", 0, MAX_SEED),
+            ("seeds", 1, MAX_SEEDS),
+            ("split_seed", 0, MAX_SPLIT_SEED),
+            ("threads", 1, MAX_THREADS),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not lowest <= value <= highest:
+                raise UsageError(f"{name} = {value!r}: expected a whole number from {lowest} to {highest}")
+        if self.if_exists not in get_args(IfExists):
+            raise unknown_name("value of if_exists", str(self.if_exists), get_args(IfExists))
+
+    @cached_property
+    def source(self) -> GraphSource:
+        """Where the graph comes from."""
+        return source_of(self.graph, self.data_dir)
+
+    def settings(self) -> RunSettings:
+        """Those of the preset; a name that a user's files happen to have chooses none of its parts."""
+        return resolve(self.method, self.preset, self.source.name if self.source.is_named else "", self.overrides)
+
+    def split_seed_of(self, run: int) -> int:
+        """The split seed of the i-th run."""
+        moves = self.source.draws_split and not self.fixed_split
+        return self.split_seed + run if moves else self.split_seed
+
+
+def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
+    """Run every seed that is not finished yet; returns the summary over them."""
+    settings = request.settings()
+    graphs = graphs_of_runs(request)
+    first = next(graphs)  # all input is checked before anything is written
+    check_fittable(settings.data.prepare(first, seed=request.seed), settings)
+    if kernels.active_name() == "pure":
+        notify(f"kernels: {kernels.describe()}")
+    with torch.device("meta"):
+        check_memory(make_method(first, settings))
+    for notice in (*settings_notices(request, settings), *first.notices()):
+        notify(notice)
+    name = f"{request.source.name}-{settings.method}-{settings.preset}"
+    out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
+    with (
+        claimed(out, if_exists=request.if_exists) as found,
+        resumable(out),
+        stop_request() as stop,
+        computing_with(request.threads),
+    ):
+        for notice in found:
+            notify(notice)
+        study = RunDirectory(out)
+        if request.seeds > 1:
+            kind = {"seeds": request.seeds, "fixed_split": request.fixed_split}
+            study.start({**run_config(request), **kind})
+            for damage in study.discard_damage():
+                notify(f"{damage}; it is written again")
+        results = []
+        for run, graph in enumerate(chain([first], graphs)):
+            config = run_config(request, run)
+            directory = _member(out, request, run)
+            keep = graph if request.source.needs_copy else None
+            outcome = run_once(
+                directory, graph, settings, config, keep=keep, stop=stop, notify=notify, callbacks=callbacks
+            )
+            results.append(outcome)
+        summary = summarise(results, out)
+        if request.seeds > 1:
+            study.finish(summary)
+    return summary
+
+
+def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
+    """The graph of each run, read again only where its split is another one."""
+    for split_seed, runs in groupby(map(request.split_seed_of, range(request.seeds))):
+        graph = request.source.load(split_seed)
+        for _ in runs:
+            yield graph
+
+
+def make_loop(
+    graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int = 0
+) -> TrainingLoop:
+    """A new method and the loop that trains it, on the graph as the settings want it.
+
+    Draws the first random numbers of the run. The seed is that of experiments on a changed graph.
+    """
+    graph = settings.data.prepare(graph, seed=seed)
+    return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks)
+
+
+def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
+    """Train without writing anything."""
+    with seeded(seed):
+        loop = make_loop(graph, settings, seed=seed)
+        loop.fit()
+    return loop
+
+
+def run_once(
+    directory: RunDirectory,
+    graph: Graph,
+    settings: RunSettings,
+    config: dict[str, Any],
+    *,
+    keep: Graph | None = None,
+    stop: StopRequest,
+    notify: Notify,
+    callbacks: Sequence[Callback],
+) -> dict[str, Any]:
+    """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a copy of this graph."""
+    directory.start(config)
+    notices = outputs.record_environment(directory.environment, graph.fingerprint, graph.notices())
+    for damage in directory.discard_damage():
+        notify(f"{damage}; the run is made again")
+    if directory.finished:
+        directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
+        directory.clear_shards()
+        return read_metrics(directory.metrics)
+    if keep is not None:
+        outputs.keep_graph(directory, keep)
+    for notice in notices:
+        notify(notice)
+    started, seed = time.monotonic(), config["seed"]
+    prepared = settings.data.prepare(graph, seed=seed)
+    callbacks = [*callbacks, StopInSetup(stop)]
+    crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
+    with seeded(seed):
+        loop = _last_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
+        for notice in resume_from(directory.checkpoints, loop):
+            notify(notice)
+        with _best_kept(directory, loop, config, graph):
+            loop.fit()
+    finished = conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
+    outputs.write_run(directory, finished)
+    directory.clear_checkpoints()
+    directory.clear_shards()  # of several workers, whose run this process has ended
+    return finished.metrics
+
+
+def fit_in_memory(
+    graph: Graph, settings: RunSettings, config: dict[str, Any], *, notify: Notify, callbacks: Sequence[Callback] = ()
+) -> FinishedRun:
+    """What :func:`run_once` finds, without a file."""
+    started, seed = time.monotonic(), config["seed"]
+    prepared = settings.data.prepare(graph, seed=seed)
+    check_fittable(prepared, settings)
+    with torch.device("meta"):
+        check_memory(make_method(prepared, settings))
+    crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
+    with seeded(seed):
+        loop = _last_loop(prepared, settings, crossed, callbacks)
+        loop.fit()
+    return conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
+
+
+def _last_loop(
+    prepared: Graph, settings: RunSettings, crossed: CrossFit | None, callbacks: Sequence[Callback]
+) -> TrainingLoop:
+    recipe = crossed.recipe if crossed else settings.recipe
+    return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks)
+
+
+def conclude(
+    graph: Graph,
+    trained: Trained,
+    crossed: CrossFit | None,
+    config: dict[str, Any],
+    *,
+    started: float,
+    notify: Notify,
+) -> FinishedRun:
+    """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
+    prepared, prediction = trained.graph, trained.prediction
+    if not crossed and not len(prepared.validation):
+        notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
+    held_out = crossed.prediction if crossed else None
+    nodes = prepared.train if crossed else prepared.validation
+    assessment = assess(prepared, prediction, nodes, held_out=held_out, features_say=trained.features_say)
+    metrics = {
+        **outputs.measure(prepared, prediction, assessment, held_out),
+        "cross_fitted": crossed is not None,
+        "validation_accuracy": trained.validation_accuracy,
+        "best_epoch": trained.best["epoch"] if trained.best else None,
+        "epochs": len(trained.history),
+        "seconds": round(time.monotonic() - started, 3),
+        **config,
+    }
+    found = (prediction, held_out, assessment, trained.history, metrics)
+    return FinishedRun(graph, prepared, trained.method, config, *found)
+
+
+def cross_fit_where_needed(
+    graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int, notify: Notify
+) -> CrossFit | None:
+    """Where there are no validation nodes, and the recipe asks for some."""
+    if not is_needed(graph, settings):
+        return None
+    notify(
+        "no validation nodes: epochs and calibration are found by holding out every label once, then all are trained "
+        "on; what is said of confidences is approximate"
+    )
+    return cross_fit(graph, settings, callbacks, seed=seed)
+
+
+def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
+    """Means over runs; the standard deviation is that of a sample, None for a single run."""
+    first = results[0]
+    return {
+        "test_accuracy": _mean(results, "test_accuracy"),
+        "test_accuracy_std": _std(results, "test_accuracy"),
+        "held_out_accuracy": _mean(results, "held_out_accuracy"),
+        "held_out_accuracy_std": _std(results, "held_out_accuracy"),
+        "validation_accuracy": _mean(results, "validation_accuracy"),
+        "seconds": round(sum(result["seconds"] for result in results), 3),
+        "seeds": len(results),
+        **{key: first[key] for key in ("dataset", "method", "preset", "settings_of")},
+        "run_dir": str(out),
+        "runs": list(results),
+    }
+
+
+def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
+    if request.seeds == 1:
+        return RunDirectory(out)
+    member = out / f"seed-{request.seed + run}"
+    refuse_link(member)
+    return RunDirectory(member)
+
+
+def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:
+    """What a run's config.json says."""
+    place = {"dataset": request.source.name, "seed": request.seed + run, "split_seed": request.split_seed_of(run)}
+    return {**place, **request.source.record(), **request.settings().as_dict()}
+
+
+def settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
+    name = request.source.name
+    if settings.settings_of == ANY or (request.source.is_named and settings.settings_of == name):
+        return []
+    return [f"{name} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"]
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """When training is stopped, say how to go on."""
+    try:
+        yield
+    except StoppedError as error:
+        message = f"{error}. To go on, give the same command with --out {out} --resume, without --overwrite"
+        raise StoppedError(message, error.signal_number) from None
+
+
+@contextmanager
+def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, Any], graph: Graph) -> Iterator[None]:
+    """When training diverges, keep the best weights from before and say where they are."""
+    try:
+        yield
+    except DivergedError as error:
+        if loop.best is None:
+            raise
+        loop.method.load_state_dict(loop.best_weights)
+        stem = directory.best_before_divergence
+        outputs.write_model(stem, loop.method, outputs.model_record(config, graph))
+        raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
+
+
+def _mean(results: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = [result[key] for result in results]
+    return None if None in values else statistics.fmean(values)
+
+
+def _std(results: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = [result[key] for result in results]
+    return None if None in values or len(values) < 2 else statistics.stdev(values)

@@ -1,0 +1,226 @@
+"""Search settings on validation accuracy, resumable: every finished trial is kept in a database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confgcn.data.input_files import naming
+from confgcn.exceptions import ConfGCNError, DataError, DivergedError, ResourceError, StoppedError, UsageError, brief
+from confgcn.graph import Graph
+from confgcn.io.signals import StopRequest, stop_request
+from confgcn.io.threads import computing_with
+from confgcn.io.toml import read_toml
+from confgcn.runs.graph_source import in_memory
+from confgcn.runs.settings import RunSettings
+from confgcn.runs.train import Notify, RunRequest, graphs_of_runs, make_loop
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import StopInSetup, StopWhenAsked
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.seed import seeded
+
+if TYPE_CHECKING:
+    import optuna
+
+SAMPLER_SEED = 0
+DATABASE_LIBRARIES = ("sqlalchemy", "optuna")
+
+
+def search(request: RunRequest, *, space: Path, storage: Path, trials: int, notify: Notify) -> dict[str, Any]:
+    """Try settings from ``space`` until the study holds ``trials`` trials; returns the best.
+
+    A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
+    """
+    ranges = read_ranges(request, space)
+    if _is_grid(ranges):
+        trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
+    asked = replace(request, graph=in_memory(request.source))
+    _check_comparable(next(graphs_of_runs(asked)))  # before a database is made
+    with (
+        _resumable(storage) as finished,
+        _database_errors(storage),
+        stop_request() as stop,
+        computing_with(request.threads),
+    ):
+        study = _open_study(request, ranges, storage)
+        finished.append(_num_finished(study))
+        study.optimize(
+            _objective(asked, ranges, stop),
+            n_trials=max(0, trials - finished[-1]),
+            callbacks=[
+                lambda study, trial: notify(_progress(study, trial)),
+                lambda study, _: finished.append(_num_finished(study)),
+            ],
+        )
+        return {
+            "validation_accuracy": study.best_value,
+            "trials": _num_finished(study),
+            "settings": study.best_params,
+        }
+
+
+def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -> Callable[[optuna.Trial], float]:
+    def objective(trial: optuna.Trial) -> float:
+        with _left_untold():
+            chosen = replace(request, overrides=_suggest(trial, ranges))
+            return validation_accuracy(chosen, [StopInSetup(stop), StopWhenAsked(stop)])
+
+    return objective
+
+
+def read_ranges(request: RunRequest, space: Path) -> dict[str, Any]:
+    """What a file says of the settings to search, by name: choices, or the ends of a range."""
+    request.settings()  # that these can be used has nothing to do with the file
+    with naming(space):
+        ranges = read_toml(space)
+        _check_ranges(request, ranges)
+    return ranges
+
+
+def _check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
+    """Every choice and both ends of every range can be used: a search must not find out after hours."""
+    if not ranges:
+        raise UsageError("the space names no setting to search")
+    for name, spec in ranges.items():
+        for value in _extremes(name, spec):
+            replace(request, overrides={name: value}).settings()
+
+
+def _extremes(name: str, spec: Any) -> list[Any]:
+    match spec:
+        case [_, *_]:
+            return list(spec)
+        case {"low": int() | float() as low, "high": int() | float() as high, "log": bool(log)} if len(spec) == 3:
+            if low < high and (low > 0 or not log):
+                return [low, high]
+    raise UsageError(f"range of {name}: expected a list of choices, or a table with low < high and log (then 0 < low)")
+
+
+def _num_finished(study: optuna.Study) -> int:
+    return sum(trial.value is not None for trial in study.trials)
+
+
+class _Untold(BaseException):
+    """Carries an error past the study, which would count a trial that ended by one as tried."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@contextmanager
+def _left_untold() -> Iterator[None]:
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        raise _Untold(error) from None
+
+
+@contextmanager
+def _resumable(storage: Path) -> Iterator[list[int]]:
+    """What ended a trial ends the search; when it was a stop, say how to go on. Given is how many have finished."""
+    finished = [0]
+    try:
+        yield finished
+    except _Untold as untold:
+        if not isinstance(untold.error, StoppedError):
+            raise untold.error from None
+        kept = f"{finished[-1]} finished trials are kept in {storage}"
+        message = f"{untold.error}; {kept}. To go on, give the same command again"
+        raise StoppedError(message, untold.error.signal_number) from None
+
+
+@contextmanager
+def _database_errors(storage: Path) -> Iterator[None]:
+    """What the database says in many words and classes, said in one."""
+    try:
+        yield
+    except ConfGCNError:
+        raise
+    except Exception as error:  # a ValueError comes of what stands in the database
+        if not isinstance(error, ValueError) and type(error).__module__.partition(".")[0] not in DATABASE_LIBRARIES:
+            raise
+        problem = str(error.__cause__ or error).partition("\n")[0]
+        raise ResourceError(f"the study {storage.absolute()} cannot be used: {brief(problem)}") from None
+
+
+def _progress(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> str:
+    return f"trial {trial.number}: {trial.value:.4f}, best {study.best_value:.4f}"
+
+
+def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> optuna.Study:
+    try:
+        import optuna
+        import sqlalchemy
+    except ImportError:
+        raise ResourceError("tuning needs optuna: pip install 'confgcn[tune]'") from None
+    if not storage.absolute().parent.is_dir():
+        raise ResourceError(f"no such folder for the study: {storage.absolute().parent}")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = _study_name(request, ranges)
+    url = str(sqlalchemy.URL.create("sqlite", database=str(storage.absolute())))
+    study = optuna.create_study(study_name=name, storage=url, direction="maximize", load_if_exists=True)
+    # A sampler starts its stream anew in every process: the seed moves on, or a resumed search would repeat itself.
+    moved_on = SAMPLER_SEED + len(study.trials)
+    study.sampler = (
+        optuna.samplers.GridSampler(ranges, seed=SAMPLER_SEED)
+        if _is_grid(ranges)
+        else optuna.samplers.TPESampler(seed=moved_on)
+    )
+    return study
+
+
+def _is_grid(ranges: dict[str, Any]) -> bool:
+    return all(isinstance(choices, list) for choices in ranges.values())
+
+
+def validation_accuracy(request: RunRequest, callbacks: Sequence[Callback] = ()) -> float:
+    """Mean over the seeds of the selected epoch's validation accuracy; a run that diverges counts as zero."""
+    settings = request.settings()
+    total = 0.0
+    for run, graph in enumerate(graphs_of_runs(request)):
+        _check_comparable(graph)
+        try:
+            loop = _trained(graph, settings, callbacks, seed=request.seed + run)
+        except DivergedError:
+            continue
+        total += loop.evaluate()["validation_accuracy"]
+    return total / request.seeds
+
+
+def _check_comparable(graph: Graph) -> None:
+    if not len(graph.validation):
+        raise DataError(f"{graph.name}: no validation nodes to compare settings by; hold some out: --validation 0.3")
+
+
+def _trained(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int) -> TrainingLoop:
+    with seeded(seed):
+        loop = make_loop(graph, settings, callbacks, seed=seed)
+        loop.fit()
+    return loop
+
+
+def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:
+    """One study per question: trials over other ranges or seeds cannot be continued."""
+    asked = [ranges, request.seed, request.seeds, request.split_seed, *request.source.record().values()]
+    question = json.dumps(asked, sort_keys=True)
+    digest = hashlib.sha256(question.encode()).hexdigest()[:8]
+    return f"{request.source.name}-{request.method}-{request.preset}-{digest}"
+
+
+def _suggest(trial: optuna.Trial, ranges: dict[str, Any]) -> dict[str, Any]:
+    return {name: _draw(trial, name, spec) for name, spec in ranges.items()}
+
+
+def _draw(trial: optuna.Trial, name: str, spec: Any) -> Any:
+    if isinstance(spec, list):
+        return trial.suggest_categorical(name, spec)
+    if isinstance(spec["low"], int) and isinstance(spec["high"], int):
+        return trial.suggest_int(name, spec["low"], spec["high"], log=spec["log"])
+    return trial.suggest_float(name, spec["low"], spec["high"], log=spec["log"])

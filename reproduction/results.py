@@ -1,0 +1,166 @@
+"""Finished runs, kept as they come: a table with one row a run for each kind of measurement, and what hashes mean."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from confgcn.exceptions import CorruptFileError, ResourceError, brief
+from confgcn.io.files import read_json, to_json, write_atomic
+from reproduction import confidence_measurements, measurements
+from reproduction.confidence_measurements import Confidences
+from reproduction.jobs import Kind, Variant, settings_key
+from reproduction.measurements import Measurements
+
+DIGITS = ".6g"
+
+Ending = Literal["finished", "diverged"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One row. ``run`` is the hash of settings, seed and graph, each of which has its own hash beside it."""
+
+    run: str
+    settings: str
+    graph: str
+    environment: str
+    date: str
+    dataset: str
+    method: str
+    preset: str
+    changes: str
+    seed: int
+    outcome: Ending
+    measured: Measurements | Confidences
+
+    def row(self) -> list[str]:
+        """As written into the table."""
+        identity = [str(getattr(self, name)) for name in IDENTITY]
+        return identity + [_text(value) for value in self.measured.cells()]
+
+
+IDENTITY = tuple(field.name for field in fields(RunRecord) if field.name != "measured")
+
+
+@dataclass(frozen=True)
+class Files:
+    """What runs of one kind are kept in: a table, and the settings that its hashes stand for."""
+
+    table: str
+    legend: str
+    names: tuple[str, ...]
+    measured: Callable[[dict[str, Any]], Measurements | Confidences]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*IDENTITY, *self.names)
+
+
+FILES: dict[Kind, Files] = {
+    "paper": Files("results.csv", "settings.json", measurements.NAMES, lambda cells: Measurements(**cells)),
+    "confidence": Files("confidence.csv", "confidence_settings.json", confidence_measurements.NAMES, Confidences),
+}
+
+
+class Results:
+    """The finished runs of one kind in a folder. One process writes, others may read."""
+
+    def __init__(self, folder: Path, kind: Kind = "paper") -> None:
+        self.folder = folder
+        self.files = FILES[kind]
+        self.table, self.legend = folder / self.files.table, folder / self.files.legend
+        self.records = {record.run: record for record in self._read()}
+        if self.records and not self.legend.is_file():
+            raise CorruptFileError(f"{self.legend}: missing, though {self.table.name} is there")
+        self.meanings: dict[str, dict[str, Any]] = read_json(self.legend) if self.legend.is_file() else {}
+        self._by_settings: dict[tuple[str, str], dict[int, RunRecord]] = {}
+        for record in self.records.values():
+            self._index(record)
+
+    def file(self, name: str) -> Path:
+        """Where the numbers of a table or figure are."""
+        return self.folder / f"{name}.json"
+
+    def __contains__(self, run: str) -> bool:
+        return run in self.records
+
+    def runs(self, dataset: str, variant: Variant) -> Mapping[int, RunRecord]:
+        """The records of a variant on a data set, by seed."""
+        return self._by_settings.get((dataset, settings_key(variant, dataset)), {})
+
+    def meaning(self, key: str) -> dict[str, Any]:
+        """What a hash in the table stands for."""
+        found = self.meanings.get(key)
+        if not isinstance(found, dict):
+            problem = f"{self.legend}: corrupt, it does not say what {brief(key)} stands for"
+            raise CorruptFileError(f"{problem}, which is in {self.table.name}")
+        return found
+
+    def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
+        """Append a finished run, what its hashes stand for first."""
+        if not meanings.keys() <= self.meanings.keys():
+            self.meanings |= meanings
+            write_atomic(self.legend, to_json(self.meanings))
+        try:
+            with self.table.open("a", newline="") as stream:
+                header = [self.files.columns] if stream.tell() == 0 else []
+                csv.writer(stream, lineterminator="\n").writerows([*header, record.row()])
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise ResourceError(f"could not write {self.table.absolute()}: {error.strerror or error}") from None
+        kept = self._record(record.row(), len(self.records) + 2)  # as it will be read: numbers are rounded once
+        self.records[record.run] = kept
+        self._index(kept)
+
+    def mend(self) -> None:
+        """Drop a last line that was cut off by a crash, before more is appended."""
+        if self.table.is_file() and not self.table.read_bytes().endswith(b"\n"):
+            stream = io.StringIO()
+            rows = [record.row() for record in self.records.values()]
+            csv.writer(stream, lineterminator="\n").writerows([self.files.columns, *rows])
+            write_atomic(self.table, stream.getvalue().encode() if self.records else b"")
+
+    def _index(self, record: RunRecord) -> None:
+        self._by_settings.setdefault((record.dataset, record.settings), {})[record.seed] = record
+
+    def _read(self) -> list[RunRecord]:
+        if not self.table.is_file():
+            return []
+        try:
+            text = self.table.read_text(encoding="utf-8")
+            whole = text[: text.rfind("\n") + 1]
+            header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(self.files.columns)]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({brief(error)})") from None
+        if tuple(header) != self.files.columns:
+            raise CorruptFileError(f"{self.table}: its columns are not those of this version of confgcn")
+        return [self._record(row, number) for number, row in enumerate(rows, start=2)]
+
+    def _record(self, row: list[str], line: int) -> RunRecord:
+        try:
+            cells: dict[str, Any] = dict(zip(self.files.columns, row, strict=True))
+            measured = self.files.measured({name: _value(cells.pop(name)) for name in self.files.names})
+            return RunRecord(**{**cells, "seed": int(cells["seed"])}, measured=measured)
+        except ValueError as error:
+            raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({brief(error)})") from None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return " ".join(map(_text, value)) if isinstance(value, tuple) else format(value, DIGITS)
+
+
+def _value(text: str) -> float | tuple[float, ...] | None:
+    numbers = tuple(float(word) for word in text.split())
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{text} is not finite")
+    return None if not numbers else numbers[0] if len(numbers) == 1 else numbers

@@ -1,0 +1,172 @@
+"""Text tables are read to the letter, or refused with the line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from confgcn.data.formats import delimited
+from confgcn.data.formats.delimited import delimited_bytes, read_delimited
+from confgcn.exceptions import DataError
+
+
+def saved(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_columns_and_the_first_line_of_each_row(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, 'id,note\na,"x\ny"\nb,z\n'))
+    assert table.columns == {"id": ["a", "b"], "note": ["x\ny", "z"]}
+    assert list(table.lines) == [2, 4]
+
+
+def test_g08_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    assert list(read_delimited(saved(tmp_path, b"\xef\xbb\xbfsource,target\na,b\n")).columns) == ["source", "target"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", [True, False], ids=["final newline", "none"])
+def test_g09_line_ends_make_no_difference(tmp_path: Path, end: str, last: bool) -> None:
+    text = end.join(["source,target", "a,b", "b,c"]) + (end if last else "")
+    table = read_delimited(saved(tmp_path, text))
+    assert table.columns == {"source": ["a", "b"], "target": ["b", "c"]}
+    assert list(table.lines) == [2, 3]
+
+
+def test_g09_line_ends_may_be_mixed(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, "source,target\r\na,b\rb,c\nc,d"))
+    assert table.columns["target"] == ["b", "c", "d"]
+    assert list(table.lines) == [2, 3, 4]
+
+
+def test_g14_quotes_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, 'id,label\n"a,1","say ""hi"""\n"b\r\n2", x \n'))
+    assert table.columns == {"id": ["a,1", "b\r\n2"], "label": ['say "hi"', " x "]}
+
+
+def test_characters_that_only_some_programs_take_for_line_ends_stay_in_the_text(tmp_path: Path) -> None:
+    odd = "a\x0bb\x0cc\x1cd\x85e\u2028f"
+    assert read_delimited(saved(tmp_path, f"id,x\n{odd},1\n")).columns["id"] == [odd]
+
+
+def test_g15_blank_lines_and_comments_are_skipped_between_records_only(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, '# by hand\n\nid,note\n  \n#1,no row\na,"two\n\n# lines"\n"#2",x\n'))
+    assert table.columns == {"id": ["a", "#2"], "note": ["two\n\n# lines", "x"]}
+    assert list(table.lines) == [6, 9]
+    assert table.comments == 1  # the one above the header cannot have been a row
+
+
+def test_a_row_of_blank_cells_is_a_row(tmp_path: Path) -> None:
+    assert read_delimited(saved(tmp_path, "a\tb\n\t\n", "table.tsv")).columns == {"a": [""], "b": [""]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("table.tsv", 'a\tb;"c,d"\n1\t2\n'),
+        ("table.TSV.gz", "a\tb\n1\t2\n"),
+        ("table.csv", "a\tb\n1\t2\n"),
+        ("table.txt", "a;b\n1;2\n"),
+        ("table.csv", '"a,,,";b\n1;2\n'),
+        ("table.csv", '"a\n,,";b\n1;2\n'),
+    ],
+)
+def test_the_separator_is_told_by_suffix_or_header(tmp_path: Path, name: str, text: str) -> None:
+    content = gzip.compress(text.encode()) if name.endswith("gz") else text.encode()
+    columns = read_delimited(saved(tmp_path, content, name)).columns
+    assert list(columns.values()) == [["1"], ["2"]]
+
+
+def test_one_column_needs_no_separator(tmp_path: Path) -> None:
+    assert read_delimited(saved(tmp_path, "id\na;b\n")).columns == {"id": ["a;b"]}
+
+
+def test_g06_a_ragged_row_names_its_line_and_both_counts(tmp_path: Path) -> None:
+    rows = "a,b\n" * 4998
+    with pytest.raises(DataError, match=r"table\.csv, line 5000: 3 fields, but the header has 2"):
+        read_delimited(saved(tmp_path, f"source,target\n{rows}a,b,c\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"", "the file is empty", id="G04 empty"),
+        pytest.param(b"\n# only this\n", "empty but for blank lines", id="comments alone"),
+        pytest.param(b"a,b\n1,\xff\n", "line 2: not UTF-8", id="not UTF-8"),
+        pytest.param("a,b\n1,2\n".encode("utf-16"), "not UTF-8", id="UTF-16"),
+        pytest.param(b"a,b\n1,\x00\n", "line 2: not text", id="NUL"),
+        pytest.param(b"PK\x03\x04\x00\x00", "not text", id="zip archive"),
+        pytest.param(b'a,b\n1,"2\n3,4\n', "line 2: not a CSV record", id="open quote"),
+        pytest.param(b'a,b\n1,"2"3\n', "line 2: not a CSV record", id="text after a quote"),
+        pytest.param(b"a,a\n1,2\n", "column 'a' stands twice", id="same name twice"),
+        pytest.param(b",a\n0,1\n", "column 1 has no name", id="index of pandas"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    with pytest.raises(DataError, match=rf"table\.csv.*{words}"):
+        read_delimited(saved(tmp_path, content))
+
+
+def test_g12_a_file_packed_twice_is_not_parsed_as_text(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not UTF-8"):
+        read_delimited(saved(tmp_path, gzip.compress(gzip.compress(b"a,b\n1,2\n"))))
+
+
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, "a,b\n"), lambda name: name == "a")
+    assert table.columns == {"a": [], "b": []}
+    assert len(table) == 0
+
+
+def test_columns_of_numbers_are_arrays_unless_they_are_to_stay_texts(tmp_path: Path) -> None:
+    table = read_delimited(saved(tmp_path, "id,x,y\n007,1,a\n8,2.5,3\n"), lambda name: name == "id")
+    assert table.columns["id"] == ["007", "8"]
+    assert isinstance(table.columns["x"], np.ndarray)
+    assert table.columns["x"].tolist() == [1, 2.5]
+    assert table.columns["y"] == ["a", "3"]
+
+
+def test_a_word_after_many_numbers_keeps_all_of_the_column_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", 2)
+    path = saved(tmp_path, "id,x,y\na,01,1\nb,2.50,2\nc,3,3\nd,word,4\ne,5,5\n")
+    table = read_delimited(path, lambda name: name == "id")
+    assert table.columns["x"] == ["01", "2.50", "3", "word", "5"]
+    assert list(table.columns["y"]) == [1, 2, 3, 4, 5]
+    assert table.columns["id"] == list("abcde")
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    columns = {"id": ["a,b", 'c"d', "e\r\nf", "#g", " h ", "=cmd()"], "x;y;z": ["", "1", "\t", "ü", "\u2028", "'"]}
+    assert read_delimited(saved(tmp_path, delimited_bytes(columns))).columns == columns
+
+
+def test_a_text_with_nul_cannot_be_written() -> None:
+    with pytest.raises(DataError, match="NUL"):
+        delimited_bytes({"id": ["a\0"]})
+
+
+def test_a_text_longer_than_is_read_is_not_written() -> None:
+    longest = csv.field_size_limit()
+    assert len(delimited_bytes({"id": ["x" * longest]})) > longest
+    with pytest.raises(DataError, match=r"a text has 131,073 characters.*\.npz"):
+        delimited_bytes({"id": ["x" * (longest + 1)]})
+
+
+def test_a_quote_that_is_never_closed_does_not_take_for_ever(tmp_path: Path) -> None:
+    lines = '"never closed\n' + "a,b\n" * 30_000
+    with pytest.raises(DataError, match=r"table\.csv, line 1: not a CSV record"):
+        read_delimited(saved(tmp_path, lines))
+
+
+def test_a_long_name_that_stands_twice_is_shortened(tmp_path: Path) -> None:
+    name = "x" * 5000
+    with pytest.raises(DataError, match=r"'x{60}'\.\.\. \(5,000 characters\) stands twice"):
+        read_delimited(saved(tmp_path, f"{name},{name}\n"))

@@ -1,0 +1,89 @@
+"""What is written block by block is, entry for entry, what is made in memory at once."""
+
+from __future__ import annotations
+
+import tempfile
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from confgcn.data.formats import streamed_adjacency
+from confgcn.data.formats.npy import map_npy
+from confgcn.data.formats.streamed_adjacency import write_adjacency
+from confgcn.graph import EdgeCounts, symmetric_adjacency
+from confgcn.io import blocks
+
+Pairs = list[tuple[int, int]]
+
+
+@st.composite
+def lists_of_edges(draw: st.DrawFn) -> tuple[int, Pairs]:
+    """Few nodes and many edges: duplicates, loops and edges of one direction."""
+    num_nodes = draw(st.integers(1, 9))
+    node = st.integers(0, num_nodes - 1)
+    return num_nodes, draw(st.lists(st.tuples(node, node), max_size=40))
+
+
+def written(pairs: Pairs, num_nodes: int, step: int) -> tuple[list[int], list[int], EdgeCounts]:
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parts = [array[first : first + step] for first in range(0, len(array), step)]
+        counts = write_adjacency(folder, lambda: iter(parts), num_nodes)
+        assert sorted(file.name for file in folder.iterdir()) == ["indices.npy", "indptr.npy"]
+        return map_npy(folder / "indptr.npy").tolist(), map_npy(folder / "indices.npy").tolist(), counts
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(lists_of_edges(), st.integers(1, 50), st.sampled_from([1, 2, 5, 1000]))
+def test_it_is_the_adjacency_that_is_made_in_memory(graph: tuple[int, Pairs], step: int, block: int) -> None:
+    num_nodes, pairs = graph
+    structure, counts = symmetric_adjacency(np.array(pairs, dtype=np.int64).reshape(-1, 2), num_nodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", block)
+        patch.setattr(streamed_adjacency, "BLOCK", block)
+        found = written(pairs, num_nodes, step)
+    assert found == (structure.indptr.tolist(), structure.indices.tolist(), counts)
+
+
+def test_a_graph_counted_by_hand() -> None:
+    pairs = [(0, 1), (1, 0), (0, 1), (2, 2), (1, 2)]
+    indptr, indices, counts = written(pairs, 4, step=2)
+    assert indptr == [0, 2, 5, 7, 8]
+    assert indices == [0, 1, 0, 1, 2, 1, 2, 3]
+    assert counts == EdgeCounts(listed=5, duplicates=1, loops=1, one_way=1, unique=2)
+
+
+def test_a_hub_of_more_than_a_block_is_merged_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (blocks, streamed_adjacency):
+        monkeypatch.setattr(module, "BLOCK", 3)
+    pairs = [(0, leaf) for leaf in range(1, 9)] * 3
+    indptr, indices, counts = written(pairs, 9, step=5)
+    assert indptr == [0, *range(9, 26, 2)]
+    assert indices[:9] == list(range(9))
+    assert counts == EdgeCounts(listed=24, duplicates=16, loops=0, one_way=8, unique=8)
+
+
+@pytest.mark.parametrize("shape", ["even", "hub", "one edge"])
+def test_memory_does_not_grow_with_the_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str) -> None:
+    for module in (blocks, streamed_adjacency):
+        monkeypatch.setattr(module, "BLOCK", 2**12)
+
+    def edges() -> Iterator[Any]:
+        random = np.random.default_rng(0)
+        for _ in range(300):
+            pairs = random.integers(0, 1000, (2**11, 2))
+            yield {"even": pairs, "hub": pairs * [0, 1], "one edge": pairs * 0 + [1, 2]}[shape]
+
+    tracemalloc.start()
+    counts = write_adjacency(tmp_path, edges, 1000)
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts.listed == 300 * 2**11
+    assert highest < 0.2 * counts.listed * 16  # which the list of edges would take

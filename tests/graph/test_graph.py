@@ -1,0 +1,230 @@
+"""One canonical form: what is the same graph has the same bytes, and what differs has another fingerprint."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn import graph as graph_module
+from confgcn.graph import EdgeCounts, Graph
+
+EDGES = [(0, 1), (1, 2), (3, 1)]
+FEATURES = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 3], [4, 5, 0], [0, 0, 6]])
+LABELS = [0, 1, 2, 0, 1]
+
+
+def build(**changes: Any) -> Graph:
+    given = {"edges": EDGES, "features": FEATURES, "labels": LABELS, "train": [0, 1, 2], "validation": [3], "test": [4]}
+    return Graph.build(**{**given, **changes})
+
+
+def test_adjacency_holds_both_directions_and_one_self_loop_each() -> None:
+    adjacency = build().adjacency
+    assert adjacency.indptr.tolist() == [0, 2, 6, 8, 10, 11]
+    assert adjacency.indices.tolist() == [0, 1, 0, 1, 2, 3, 1, 2, 1, 3, 4]
+    assert adjacency.shape == (5, 5)
+
+
+def test_degrees_do_not_count_the_node_itself() -> None:
+    assert build().degrees.tolist() == [1, 3, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        pytest.param([(3, 1), (0, 1), (1, 2)], id="other order"),
+        pytest.param([(1, 0), (2, 1), (1, 3)], id="E12 other direction"),
+        pytest.param([*EDGES, (1, 0), (2, 1), (1, 3)], id="E12 both directions"),
+        pytest.param([*EDGES, *EDGES, (0, 1)], id="E09 repeated"),
+        pytest.param([*EDGES, (0, 0), (4, 4), (4, 4)], id="E10 self loops"),
+        pytest.param(np.array(EDGES, dtype=np.uint8), id="small whole numbers"),
+        pytest.param(torch.tensor(EDGES), id="tensor"),
+    ],
+)
+def test_order_direction_repetition_and_loops_change_no_byte(edges: Any) -> None:
+    assert build(edges=edges).fingerprint == build().fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"edges": EDGES[:2]},
+        {"edges": [*EDGES[:2], (3, 2)]},
+        {"features": FEATURES + np.eye(5, 3) * 1e-6},
+        {"features": FEATURES[:, ::-1]},
+        {"features": FEATURES[:, :2]},
+        {"features": sp.csr_matrix(FEATURES)},
+        {"labels": [0, 1, 2, 0, 2]},
+        {"labels": [0, 1, 2, 0, 1], "class_names": ["a", "b", "c"]},
+        {"train": [0, 1]},
+        {"validation": []},
+        {"test": []},
+        {"validation": [4], "test": [3]},
+        {"node_names": ["a", "b", "c", "d", "e"]},
+    ],
+    ids=lambda change: ",".join(change),
+)
+def test_fingerprint_changes_with_every_part(change: dict[str, Any]) -> None:
+    assert build(**change).fingerprint != build().fingerprint
+
+
+def test_fingerprint_changes_with_node_ids() -> None:
+    assert replace(build(), node_ids=torch.arange(1, 6)).fingerprint != build().fingerprint
+
+
+def test_fingerprint_of_sparse_features_covers_where_the_values_stand() -> None:
+    values, indptr = np.ones(5), np.arange(6)
+    first = build(features=sp.csr_matrix((values, [0, 1, 2, 0, 1], indptr), shape=(5, 3)))
+    second = build(features=sp.csr_matrix((values, [0, 1, 2, 0, 2], indptr), shape=(5, 3)))
+    third = build(features=sp.csr_matrix((values, [0, 1, 2, 0, 1], [0, 2, 2, 3, 4, 5]), shape=(5, 3)))
+    assert len({first.fingerprint, second.fingerprint, third.fingerprint}) == 3
+
+
+def test_fingerprint_does_not_depend_on_the_name() -> None:
+    assert build(name="other").fingerprint == build().fingerprint
+
+
+def test_edge_counts_of_a_list_with_everything() -> None:
+    edges = [(0, 1), (0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (3, 1)]
+    assert build(edges=edges).edge_counts == EdgeCounts(listed=7, duplicates=2, loops=1, one_way=2, unique=3)
+
+
+def test_training_view_hides_every_label_outside_train() -> None:
+    graph = build()
+    view = graph.training_view()
+    assert view.labels.tolist() == [0, 1, 2, -1, -1]
+    assert graph.labels.tolist() == LABELS
+    assert view.num_classes == 3
+    assert torch.equal(view.test, graph.test)
+
+
+def test_training_view_of_a_graph_without_training_nodes_shows_no_label() -> None:
+    assert build(train=[]).training_view().labels.tolist() == [-1] * 5
+
+
+def test_training_view_blames_no_class() -> None:
+    assert [text for text in build().training_view().notices() if "class" in text] == []
+
+
+def test_notices_count_what_was_changed() -> None:
+    edges = [(0, 1), (0, 1), (1, 0), (2, 2), (1, 2), (3, 1)]
+    features = FEATURES * [[1], [1], [1], [0], [0]]
+    assert build(edges=edges, features=features).notices() == [
+        "1 duplicate edges merged",
+        "1 self loops replaced by the one that every node gets",
+        "2 one-way edges made two-way",
+        "1 isolated nodes: no neighbour speaks for them",
+        "2 nodes have no feature other than zero",
+    ]
+
+
+def test_a_clean_graph_gives_no_notice() -> None:
+    both = [*EDGES, (3, 4)]
+    assert build(edges=both + [(target, source) for source, target in both]).notices() == []
+
+
+@pytest.mark.parametrize("as_given", [np.array, sp.csr_matrix], ids=["dense", "sparse"])
+def test_x04_zero_rows_are_kept_and_counted(as_given: Any) -> None:
+    features = np.array([[1.0, -1], [0, 0], [0, 2], [0, 0], [0, 0]])
+    notices = build(features=as_given(features)).notices()
+    assert "3 nodes have no feature other than zero" in notices
+
+
+def test_x05_constant_columns_are_kept_and_mentioned() -> None:
+    features = np.array([[0, 7, 1], [0, 7, 2], [0, 7, 3], [0, 7, 4], [0, 7, 5]])
+    graph = build(features=features)
+    assert isinstance(graph.features, torch.Tensor)
+    assert graph.features.tolist() == features.tolist()
+    assert any("column" in text for text in graph.notices())
+
+
+def test_l03_classes_without_a_training_label_are_named() -> None:
+    graph = build(train=[0], validation=[1], test=[2, 3], class_names=["cat", "dog", "emu"])
+    assert graph.notices()[-1] == "classes without a training label, which cannot be learned: dog, emu"
+
+
+def test_e05_node_names_keep_the_original_ids() -> None:
+    ids = ["10", "500", "70000", "3", "42"]
+    assert build(node_names=ids).node_names == tuple(ids)
+
+
+def test_names_default_to_numbers() -> None:
+    assert build().node_names == ("0", "1", "2", "3", "4")
+    assert build().class_names == ("0", "1", "2")
+
+
+def test_split_names_follow_the_parts() -> None:
+    assert build(test=[]).split_names() == ["train", "train", "train", "validation", ""]
+
+
+def test_with_features_changes_nothing_else() -> None:
+    other = build().with_features(torch.zeros(5, 2))
+    assert other.num_features == 2
+    assert other.with_features(build().features).fingerprint == build().fingerprint
+
+
+def test_later_changes_to_the_arrays_given_do_not_reach_the_graph() -> None:
+    features, labels, edges = FEATURES.astype(np.float32), np.array(LABELS), np.array(EDGES)
+    graph = build(features=features, labels=labels, edges=edges)
+    features[:], labels[:], edges[:] = 9, 0, 4
+    assert graph.fingerprint == build().fingerprint
+
+
+@pytest.mark.parametrize(
+    ("num_nodes", "edges", "indices"),
+    [
+        pytest.param(1, [], [0], id="one node"),
+        pytest.param(1, [(0, 0)], [0], id="one node with a loop"),
+        pytest.param(2, [(1, 0)], [0, 1, 0, 1], id="two nodes, one edge"),
+        pytest.param(4, np.empty((0, 2)), [0, 1, 2, 3], id="no edges"),
+    ],
+)
+def test_e18_the_smallest_graphs_build(num_nodes: int, edges: Any, indices: list[int]) -> None:
+    graph = Graph.build(edges, np.ones((num_nodes, 1)), np.zeros(num_nodes, int))
+    assert graph.adjacency.indices.tolist() == indices
+    assert graph.adjacency.indptr[-1] == len(indices)
+
+
+def test_e11_isolated_nodes_keep_their_own_loop() -> None:
+    adjacency = build(edges=[(0, 1)]).adjacency
+    assert adjacency.indices[adjacency.indptr[3] : adjacency.indptr[4]].tolist() == [3]
+
+
+def test_e19_a_star_takes_no_more_memory_than_a_path() -> None:
+    leaves = np.arange(1, 200_001)
+    features, labels = np.ones((200_001, 1)), np.zeros(200_001, int)
+
+    def peak(sources: Any) -> int:
+        tracemalloc.start()
+        graph = Graph.build(np.stack([sources, leaves], axis=1), features, labels)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(graph.adjacency.indices) == 600_001
+        return highest
+
+    assert peak(np.zeros_like(leaves)) < 2 * peak(leaves - 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_names_are_hashed_in_pieces_as_they_would_be_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confgcn.io.blocks.BLOCK", 3 * graph_module.NAME_LENGTH)
+    texts = tuple("a'\"é\n\0bc,"[place] for place in range(count))
+    assert "".join(graph_module._repr_of_tuple(texts)) == repr(texts)
+
+
+@pytest.mark.parametrize("block", [1, 4, 1000])
+def test_what_is_asked_in_blocks_does_not_depend_on_their_size(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.build([(0, 1), (2, 1), (3, 3)], [[0, 1, 2], [0, 0, 2], [0, 0, 2], [0, -1, 2]], [0, 1, 0, 1])
+    blank = Graph.build([(0, 1)], [[1], [1], [0]], [0, 1, -1])
+    monkeypatch.setattr("confgcn.io.blocks.BLOCK", block)
+    ends = [pair for sources, targets in graph.edge_blocks() for pair in zip(sources, targets, strict=True)]
+    assert ends == [(0, 1), (1, 2)]
+    assert "2 feature columns are the same for every node" in graph.notices()
+    assert "1 nodes have no feature other than zero" in blank.notices()
+    assert blank.is_blank.tolist() == [False, False, True]

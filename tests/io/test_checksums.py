@@ -1,0 +1,95 @@
+"""What a run left behind is what it was, or is refused by its name."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import CorruptFileError
+from confgcn.io.checksums import SUMS, damaged_files, verify, write_checksums
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "one.txt").write_bytes(b"one")
+    (tmp_path / "two.txt").write_bytes(b"two")
+    (tmp_path / "unlisted.txt").write_bytes(b"")
+    files = [tmp_path / name for name in ("two.txt", "one.txt", "never_written.txt")]
+    write_checksums(tmp_path, files, still_to_come={"last.txt": b"last"})
+    (tmp_path / "last.txt").write_bytes(b"last")
+    return tmp_path
+
+
+def test_the_file_is_the_one_that_sha256sum_reads(folder: Path) -> None:
+    lines = (folder / SUMS).read_text().splitlines()
+    hashes = {name: hashlib.sha256(name.removesuffix(".txt").encode()).hexdigest() for name in ("one.txt", "two.txt")}
+    assert lines[1:3] == [f"{digest}  {name}" for name, digest in hashes.items()]
+    assert [line.split("  ")[1] for line in lines[:3]] == ["last.txt", "one.txt", "two.txt"]
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", SUMS],  # noqa: S607
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (checked.returncode, checked.stdout) == (0, "last.txt: OK\none.txt: OK\ntwo.txt: OK\n")
+
+
+def test_what_is_as_it_was_is_not_complained_of(folder: Path) -> None:
+    (folder / "unlisted.txt").write_bytes(b"changed")
+    assert damaged_files(folder) == {}
+    verify(folder)
+
+
+@pytest.mark.parametrize("content", [b"onf", b"on", b"", b"one\n"])
+def test_an_altered_file_is_named(folder: Path, content: bytes) -> None:
+    (folder / "one.txt").write_bytes(content)
+    assert list(damaged_files(folder)) == ["one.txt"]
+    with pytest.raises(CorruptFileError, match=r"one\.txt: corrupt, .* with --resume"):
+        verify(folder)
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    (folder / "last.txt").unlink()
+    with pytest.raises(CorruptFileError, match=r"last\.txt: missing"):
+        verify(folder)
+
+
+def test_every_flipped_bit_of_the_checksums_themselves_is_noticed(folder: Path) -> None:
+    whole = (folder / SUMS).read_bytes()
+    for position in range(len(whole)):
+        altered = bytearray(whole)
+        altered[position] ^= 1
+        (folder / SUMS).write_bytes(altered)
+        assert list(damaged_files(folder)) == [SUMS], position
+
+
+@pytest.mark.parametrize("kept", [0, 1, 70, -1])
+def test_truncated_checksums_are_noticed(folder: Path, kept: int) -> None:
+    (folder / SUMS).write_bytes((folder / SUMS).read_bytes()[:kept])
+    with pytest.raises(CorruptFileError, match=f"{SUMS}: corrupt"):
+        verify(folder)
+
+
+def test_no_checksums_are_damage_too(folder: Path) -> None:
+    (folder / SUMS).unlink()
+    with pytest.raises(CorruptFileError, match=f"{SUMS}: missing"):
+        verify(folder)
+
+
+def test_names_that_lead_elsewhere_are_not_followed(folder: Path) -> None:
+    line = f"{hashlib.sha256(b'one').hexdigest()}  ../one.txt\n"
+    seal = hashlib.sha256(line.encode()).hexdigest()
+    (folder / SUMS).write_text(f"{line}# sha256 of the lines above: {seal}\n")
+    with pytest.raises(CorruptFileError, match="not checksums of files beside it"):
+        verify(folder)
+
+
+def test_what_was_begun_cannot_be_resumed_without_its_record(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b"{}")
+    write_checksums(folder, [folder / "config.json"], still_to_come={})
+    (folder / "config.json").write_bytes(b"[]")
+    with pytest.raises(CorruptFileError, match=r"config\.json: corrupt, .* with --overwrite"):
+        verify(folder)

@@ -1,0 +1,201 @@
+"""The contract: every check on every method of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from confgcn.graph import Graph
+from confgcn.models.base import AbstractMethod, LossTerm, Shape
+from confgcn.models.registry import METHODS, method_class
+from confgcn.runs.settings import hyperparameters, preset_names, resolve
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.recipe import Recipe
+from confgcn.training.seed import seeded
+
+VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
+SHORT = Recipe(epochs=4)
+# What takes many steps of its own, in few; every kind of step is still taken.
+QUICK: dict[str, dict[str, object]] = {
+    "deepwalk": {"walks_per_node": 2, "num_passes": 1, "walk_length": 8},
+    "planetoid": {"label_steps": 1, "graph_steps": 1, "graph_share": 1.0},
+}
+SOLVED = [variant for variant in VARIANTS if variant[0] in ("label_propagation", "mani_reg", "taco")]
+GRAPH_ALONE = [variant for variant in VARIANTS if "features" not in METHODS[variant[0]].uses]
+# These draw nodes, pairs or walks by their number: with other numbers they train on other draws.
+DRAWING = {"deepwalk", "planetoid", "semi_emb"}
+
+
+def build(variant: tuple[str, str], graph: Graph, **changes: object) -> AbstractMethod:
+    known = hyperparameters(method_class(variant[0])).model_fields
+    changes = {name: value for name, value in changes.items() if name in known}
+    settings = resolve(*variant, graph.name, {**QUICK.get(variant[0], {}), **changes})
+    return method_class(variant[0])(Shape.of(graph), **settings.model)
+
+
+def fitted(variant: tuple[str, str], graph: Graph, *, seed: int = 0, **changes: object) -> TrainingLoop:
+    with seeded(seed):
+        loop = TrainingLoop(build(variant, graph, **changes), graph, SHORT)
+        loop.fit()
+    return loop
+
+
+def permuted(graph: Graph, order: torch.Tensor) -> Graph:
+    """The same graph with node ``order[i]`` at position i."""
+    position = torch.argsort(order)
+    edges = torch.stack([position[graph.adjacency.indices], position[graph.adjacency.rows]], dim=1)
+    parts = {part: position[getattr(graph, part)].numpy() for part in ("train", "validation", "test")}
+    return Graph.build(edges.numpy(), graph.features[order].numpy(), graph.labels[order].numpy(), **parts)
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda variant: "-".join(variant))
+def variant(request: pytest.FixtureRequest) -> tuple[str, str]:
+    return request.param
+
+
+def test_logits_have_the_right_shape_and_probabilities_sum_to_one(variant: tuple[str, str], six_nodes: Graph) -> None:
+    prediction = fitted(variant, six_nodes).predict()
+    assert prediction.logits.shape == (6, 3)
+    torch.testing.assert_close(prediction.probabilities.sum(1), torch.ones(6))
+    has_confidences = "confidences" in METHODS[variant[0]].uses
+    for quantity in (prediction.mu, prediction.precision):
+        assert (quantity is not None) == has_confidences
+        assert quantity is None or (quantity.shape == (6, 3) and torch.isfinite(quantity).all())
+
+
+def test_a_prediction_needs_no_gradient(variant: tuple[str, str], six_nodes: Graph) -> None:
+    prediction = build(variant, six_nodes).predict(six_nodes.training_view())
+    given = [value for value in vars(prediction).values() if value is not None]
+    assert given
+    assert not any(value.requires_grad for value in given)
+
+
+def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], small_graph: Graph) -> None:
+    first, second, other = (fitted(variant, small_graph, seed=seed).predict().logits for seed in (3, 3, 4))
+    assert torch.equal(first, second)
+    assert torch.equal(first, other) is (variant in SOLVED)  # what is solved has nothing to draw
+
+
+def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_graph: Graph) -> None:
+    order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
+    graph, twin = small_graph, permuted(small_graph, order)
+    with seeded(0):
+        methods = [build(variant, g, dropout=0.0, node_dropout=0.0).double() for g in (graph, twin)]
+        loops = [
+            TrainingLoop(method, replace(g, features=g.features.double()), SHORT)
+            for method, g in zip(methods, (graph, twin), strict=True)
+        ]
+        if variant[0] in DRAWING:
+            loops[0].fit()
+        state = loops[0].method.state_dict()
+        moved = {name: value[order] if value.shape[:1] == (120,) else value for name, value in state.items()}
+        loops[1].method.load_state_dict(moved)
+        if variant[0] not in DRAWING:
+            loops[0].fit()
+            loops[1].fit()
+    original, shuffled = (loop.predict().logits for loop in loops)
+    torch.testing.assert_close(shuffled, original[order], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("variant", SOLVED, ids="-".join)
+def test_what_is_solved_and_not_trained_does_not_depend_on_the_order_of_nodes(
+    variant: tuple[str, str], small_graph: Graph
+) -> None:
+    order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
+    original, shuffled = (fitted(variant, g).predict().logits for g in (small_graph, permuted(small_graph, order)))
+    torch.testing.assert_close(shuffled, original[order], rtol=1e-5, atol=1e-6)
+
+
+def test_labels_outside_the_training_set_change_no_bit(variant: tuple[str, str], small_graph: Graph) -> None:
+    labels = small_graph.labels.clone()
+    labels[small_graph.test] = (labels[small_graph.test] + 1) % 4
+    altered = replace(small_graph, labels=labels)
+    before, after = (fitted(variant, graph).predict().logits for graph in (small_graph, altered))
+    assert torch.equal(before, after)
+
+
+def test_saved_weights_give_the_same_predictions(variant: tuple[str, str], small_graph: Graph) -> None:
+    loop = fitted(variant, small_graph)
+    twin = build(variant, small_graph)
+    twin.load_state_dict(loop.method.state_dict())
+    assert torch.equal(twin.eval()(small_graph.training_view()).logits, loop.predict().logits)
+
+
+def test_training_goes_on_from_a_saved_state_to_the_same_bits(variant: tuple[str, str], small_graph: Graph) -> None:
+    undisturbed = fitted(variant, small_graph)
+    with seeded(0):
+        stopped = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
+        for _ in range(0 if stopped.finished else 2):
+            stopped.run_epoch()
+        tensors, record = stopped.state()
+    saved = {name: value.clone() for name, value in tensors.items()}
+    with seeded(7):  # a new process knows nothing of the first one's stream
+        resumed = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
+        resumed.load_state(saved, record)
+        resumed.fit()
+    assert torch.equal(resumed.predict().logits, undisturbed.predict().logits)
+    assert resumed.history == undisturbed.history
+
+
+def test_isolated_node_and_component_without_labels_are_finite(variant: tuple[str, str]) -> None:
+    graph = Graph.build([(0, 1), (2, 3)], np.eye(5), [0, 1, 0, 1, 0], train=[0, 1], validation=[2], test=[3, 4])
+    assert torch.isfinite(fitted(variant, graph).predict().logits).all()
+
+
+@pytest.mark.parametrize("variant", GRAPH_ALONE, ids="-".join)
+def test_what_uses_the_graph_alone_gives_the_prior_where_no_label_reaches(variant: tuple[str, str]) -> None:
+    edges = [(0, 1), (1, 2), (2, 3), (4, 5)]  # 6 isolated; class 2 has most labels
+    graph = Graph.build(edges, np.eye(7), [0, 1, 2, 2, 0, 1, 0], train=[0, 1, 2, 3], validation=[4], test=[5, 6])
+    probabilities = fitted(variant, graph).predict().probabilities
+    assert torch.equal(probabilities[4], probabilities[5])
+    assert torch.equal(probabilities[4], probabilities[6])
+    torch.testing.assert_close(probabilities[4], torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
+    assert int(probabilities[4].argmax()) == 2
+
+
+def test_a_node_of_which_nothing_is_known_gets_the_prior(variant: tuple[str, str]) -> None:
+    features = np.eye(6)
+    features[5] = 0.0
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    labels = [0, 1, 1, 2, 2, 2]
+    graph = Graph.build(edges, features, labels, train=[0, 1, 3, 4], validation=[2], test=[5])
+    loop = fitted(variant, graph)
+    silent = loop.predict().probabilities[5]
+    torch.testing.assert_close(silent, torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
+    assert int(silent.argmax()) == 2
+    assert int(loop.predict(graph.test).logits_of(graph.test).argmax()) == 2  # in a look at some nodes too
+
+
+def test_a_class_without_training_label(variant: tuple[str, str]) -> None:
+    graph = Graph.build([(0, 1), (1, 2), (2, 3)], np.eye(4), [0, 1, 2, 2], train=[0, 1], validation=[2], test=[3])
+    assert fitted(variant, graph).predict().logits.shape == (4, 3)
+
+
+def test_one_feature(variant: tuple[str, str], six_nodes: Graph) -> None:
+    graph = six_nodes.with_features(six_nodes.features[:, :1])
+    assert torch.isfinite(fitted(variant, graph).predict().logits).all()
+
+
+def test_sparse_and_dense_features_agree(variant: tuple[str, str], small_graph: Graph) -> None:
+    values = small_graph.features.clamp(min=0)
+    dense = small_graph.with_features(values)
+    parts = {part: getattr(small_graph, part).numpy() for part in ("train", "validation", "test")}
+    edges = torch.stack([small_graph.adjacency.indices, small_graph.adjacency.rows], dim=1).numpy()
+    sparse = Graph.build(edges, sp.csr_matrix(values.numpy()), small_graph.labels.numpy(), **parts)
+    results = [fitted(variant, graph, dropout=0.0, node_dropout=0.0).predict().logits for graph in (dense, sparse)]
+    torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)
+
+
+def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_nodes: Graph) -> None:
+    method = build(variant, six_nodes)
+    grouped = [id(parameter) for group in method.parameter_groups() for parameter in group["params"]]
+    assert sorted(grouped) == sorted(id(parameter) for parameter in method.parameters())
+
+
+def test_a_loss_term_is_a_mean_with_a_count_and_a_sum_without() -> None:
+    assert LossTerm(torch.tensor(6.0), count=3, weight=2.0).value() == 4.0
+    assert LossTerm(torch.tensor(6.0), weight=2.0).value() == 12.0

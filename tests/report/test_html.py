@@ -1,0 +1,224 @@
+"""The page of a run: names stay text, the script is the one that is allowed, the data can be read back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confgcn.report import sections
+from confgcn.report.html import render
+from confgcn.report.island import FINE, MOST_NEIGHBOURS, pack, visible
+from confgcn.report.run_charts import losses, reliability, slices, validation
+
+HOSTILE = (
+    "</script><script>window.__fired=1</script>",
+    '"><img src=x onerror="window.__fired=1">',
+    "{{7*7}}{% raw %}",
+    "javascript:window.__fired=1",
+    "a\u2028b\u2029c",
+    "=1+1",
+    "tab\there\x00\x1b[31m",
+    "\u202egnp.exe",
+    "שלום",
+    "<!--",
+    "&lt;b&gt;",
+    "\ud800",
+)
+
+
+def page_of(numbers: dict[str, Any], **options: Any) -> str:
+    return render(numbers, **options)[0].decode()
+
+
+def data_of(page: str) -> dict[str, Any]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def column(found: dict[str, Any]) -> np.ndarray[Any, Any]:
+    raw = np.frombuffer(base64.b64decode(found["data"]), dtype=f"<u{found['bits'] // 8}")
+    return found["low"] + (found["high"] - found["low"]) * raw / FINE if "low" in found else raw
+
+
+@pytest.fixture
+def numbers(page_numbers: Any) -> dict[str, Any]:
+    found: dict[str, Any] = page_numbers([f"n{i}" for i in range(6)], ["x", "y", "z"], [(0, 1), (1, 2), (2, 3), (1, 3)])
+    return found
+
+
+def test_names_that_are_code_appear_as_text_and_nowhere_as_markup(page_numbers: Any) -> None:
+    page = page_of(page_numbers(HOSTILE, HOSTILE[:4], [(0, n) for n in range(1, 12)], graph=HOSTILE[0]))
+    assert "<script>window" not in page
+    assert "<img" not in page
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "\u2028" not in page
+    assert "\u202e" not in page
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", page)
+    assert "{{7*7}}" in page
+    assert "49{% raw" not in page
+    shown = html.unescape(page)
+    assert all(visible(name) in shown for name in HOSTILE)
+    assert data_of(page)["names"] == [visible(name) for name in HOSTILE]
+    assert not re.search(r'href="(?!#|data:)', page)
+
+
+def test_what_cannot_be_seen_is_spelled_out_and_what_can_is_left_alone() -> None:
+    assert visible("a\x00b\u202ec\nd") == "a\\x00b\\u202ec\\nd"
+    assert visible("שלום é 👩\u200d🔬") == "שלום é 👩\u200d🔬"
+
+
+def test_the_policy_allows_the_script_of_the_page_and_nothing_else(numbers: dict[str, Any]) -> None:
+    page = page_of(numbers)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = html.unescape(re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[0])
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.count("'unsafe-inline'") == 1
+    assert "innerHTML" not in script
+    assert "http:" not in script.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in page
+
+
+def test_every_quantity_can_be_read_back(numbers: dict[str, Any]) -> None:
+    found, nodes = data_of(page_of(numbers)), numbers["nodes"]
+    for name in ("probability", "mu", "precision", "own", "evidence", "novelty"):
+        values = np.asarray(nodes[name])
+        step = (values.max() - min(0, values.min())) / FINE
+        assert np.abs(column(found[name]) - values.ravel()).max() <= max(step, 1 / FINE)
+    for name in ("label", "split", "degree", "accepted"):
+        assert column(found[name]).tolist() == nodes[name]
+    assert (column(found["known"]).astype(int) - 1).tolist() == nodes["known"]
+    assert column(found["sets"]).tolist() == [1 << c for (c,) in nodes["sets"]]
+    assert column(found["neighbours"]).tolist() == numbers["neighbours"]["node"]
+    assert column(found["listed"]).tolist() == np.diff(numbers["neighbours"]["start"]).tolist()
+
+
+def test_sets_of_more_than_eight_classes_take_more_bytes(page_numbers: Any) -> None:
+    numbers = page_numbers(["a", "b"], [f"c{n}" for n in range(10)], [(0, 1)])
+    numbers["nodes"]["sets"] = [[0, 9], [8]]
+    assert column(data_of(page_of(numbers))["sets"]).tolist() == [1, 2, 0, 1]
+
+
+def test_what_does_not_fit_is_left_out_in_order_and_named(page_numbers: Any) -> None:
+    size = 400
+    edges = [(u, v) for u in range(size) for v in range(u + 1, min(size, u + 20))]
+    numbers = page_numbers([f"node {n}" for n in range(size)], list("abcdefghij"), edges)
+    full = len(pack(numbers).text.encode())
+    assert pack(numbers).left_out == []
+    seen = []
+    for share in (0.95, 0.85, 0.7, 0.3):
+        island = pack(numbers, int(share * full))
+        assert len(island.text.encode()) <= share * full
+        seen.append(len(island.left_out))
+    assert seen == [1, 2, 3, 4]
+    assert [text.split()[0] for text in island.left_out] == ["Precisions", "Label", "Only", "To"]
+    found = json.loads(island.text)
+    assert found["precision"] is None
+    assert found["mu"] is None
+    assert column(found["listed"]).max() <= MOST_NEIGHBOURS
+    assert sorted(island.places) == list(range(len(found["names"])))  # the ranks of these numbers are their places
+    assert column(found["neighbours"]).max() < len(found["names"])
+    page = page_of(numbers, most_bytes=int(0.3 * full))
+    assert "precision of its label" in page_of(numbers)
+    assert "precision of its label" not in page
+    assert all(html.escape(text) in page for text in island.left_out)
+
+
+def test_a_node_that_was_left_out_is_named_but_not_linked(page_numbers: Any) -> None:
+    numbers = page_numbers([f"node {n}" for n in range(300)], list("abc"), [(n, n + 1) for n in range(299)])
+    numbers["tables"]["labels"][0] |= {"node": "node 299", "place": 299}
+    island = pack(numbers, 4000)
+    page = page_of(numbers, most_bytes=4000)
+    assert 299 not in island.places
+    assert "<bdi>node 299</bdi></td>" in page
+    links = [int(place) for place in re.findall(r'href="#node=(\d+)"', page)]
+    assert max(links) < len(island.places)
+
+
+def test_the_head_says_in_words_what_came_out(numbers: dict[str, Any]) -> None:
+    assert sections.headline(numbers) == [
+        "5 nodes were labelled from 1 given labels.",
+        "75.0 % of the labels are right on 14 test nodes.",
+        "Accept 3 of 5 nodes (60 %), error at most 5 % with 90 % certainty.",
+    ]
+    numbers["quality"], numbers["about"]["decision"] = None, None
+    assert "nothing can be said" in sections.headline(numbers)[-1]
+    page = page_of(numbers)
+    assert "nothing can be measured here" in page
+    assert 'class="confusion"' not in page
+
+
+def test_a_method_without_confidences_and_without_epochs_has_a_page_too(numbers: dict[str, Any]) -> None:
+    for name in ("mu", "precision", "own", "evidence", "heard_most", "sets", "accepted", "novelty"):
+        numbers["nodes"][name] = None
+    numbers["neighbours"]["influence"] = None
+    numbers["training"]["history"] = []
+    page = page_of(numbers)
+    assert "solved and not trained" in page
+    assert data_of(page)["mu"] is None
+    assert "precision of its label" not in page
+
+
+def test_many_classes_are_told_by_letters() -> None:
+    assert [sections.code(n) for n in (0, 25, 26, 51, 52, 26 * 27)] == ["A", "Z", "AA", "AZ", "BA", "AAA"]
+
+
+def test_the_commonest_error_is_named(numbers: dict[str, Any]) -> None:
+    numbers["quality"]["confusion"] = [[9, 1, 0], [0, 8, 5], [2, 0, 7]]
+    assert "y taken for z, 5 times" in sections.confusion(numbers)["sentence"]
+
+
+def test_of_many_classes_the_commonest_are_shown(page_numbers: Any) -> None:
+    numbers = page_numbers(["a", "b"], [f"c{n}" for n in range(30)], [(0, 1)])
+    counts = [[n if n == m else 0 for m in range(30)] for n in range(30)]
+    numbers["quality"]["confusion"] = counts
+    found = sections.confusion(numbers)
+    assert [row["name"] for row in found["rows"]] == [f"c{n}" for n in range(10, 30)]
+    assert found["rows"][0]["cells"][0] == ("10", round(100 * (10 / 29) ** 0.5))
+    assert "Shown are the 20 commonest of 30 classes." in found["sentence"]
+
+
+def test_names_longer_than_anybody_reads_are_cut(page_numbers: Any) -> None:
+    page = page_of(page_numbers(["x" * 5000, "b"], ["c", "d"], [(0, 1)]))
+    assert "x" * 200 + "… (5,000 characters)" in page
+    assert "x" * 201 not in data_of(page)["names"][0]
+
+
+def test_nothing_is_said_to_be_left_out_that_would_not_help(page_numbers: Any) -> None:
+    numbers = page_numbers([f"node {n}" for n in range(300)], list("abc"), [(n, n + 1) for n in range(299)])
+    assert [text.split()[0] for text in pack(numbers, 4000).left_out] == ["Precisions", "Label", "To"]
+
+
+def test_charts_say_in_a_sentence_what_is_seen_and_give_their_numbers(numbers: dict[str, Any]) -> None:
+    curves = numbers["quality"]["curves"]
+    assert "Of 2 groups 1 lie" in reliability(curves).sentence
+    assert reliability(curves).rows[1] == ("9", "90.0 %", "60.0 %", "70.0 to 100.0 %")
+    degree, entropy = slices(curves)
+    assert [row[0] for row in degree.rows] == ["lowest", "2nd", "highest"]
+    assert "group “highest”: 80.0 % said, 70.0 % right" in entropy.sentence
+    history = numbers["training"]["history"]
+    loss, accuracy = losses(history), validation(history, 30)
+    assert loss is not None
+    assert accuracy is not None
+    assert loss.header == ("epoch", "loss", "cross", "reg")
+    assert "from 3 to 0.075" in loss.sentence
+    assert "logarithmic" in loss.sentence
+    assert "epoch 30 were kept, with 50.0 % right" in accuracy.sentence
+    assert losses([]) is None
+    assert validation([{"epoch": 1, "loss": 1.0, "loss_a": 1.0}], None) is None
+
+
+def test_a_term_that_is_nothing_throughout_does_not_stop_a_chart() -> None:
+    history = [{"epoch": e, "loss": 1.0 / e, "loss_a": 1.0 / e**3, "loss_b": 0.0} for e in range(1, 9)]
+    found = losses(history)
+    assert found is not None
+    assert found.rows[0] == ("1", "1", "1", "0")

@@ -1,0 +1,344 @@
+"""A small reproduction, stopped, failed, begun again: every run is done once, and kept."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
+from confgcn.graph import Graph
+from confgcn.io.files import read_json
+from confgcn.runs.directory import held
+from reproduction import jobs, table2
+from reproduction import reproduce as reproduction
+from reproduction.artefacts import Artefact
+from reproduction.confidence_measurements import Confidences
+from reproduction.folder import read_report, render
+from reproduction.jobs import Job, Kind, Variant, graph_key
+from reproduction.measurements import Measurements
+from reproduction.reproduce import ReproductionRequest, Watcher, reproduce
+from reproduction.results import Results
+from reproduction.scope import Scope
+from reproduction.tasks import Diverged, Failure, Outcome, Task
+
+FEAT = Variant("Feat", "feat").changed("Feat", epochs=3)
+LP = Variant("LP", "label_propagation")
+SAME_AS_LP = Variant("LP again", "label_propagation", "reference")
+DIVERGES = Variant("Kipf-GCN", "gcn").changed("Kipf-GCN", learning_rate=1e6, num_layers=8)
+NOWHERE = Path("/nowhere")
+RUNS = 6  # of three different variants with two seeds
+
+
+@dataclass
+class Listener(Watcher):
+    """Remembers what it is told, and asks for a stop after so many runs."""
+
+    stop_after: int = 0
+    plan: tuple[int, int] | None = None
+    heard: list[tuple[Job, Outcome]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def on_notice(self, text: str) -> None:
+        self.notices.append(text)
+
+    def on_plan(self, total: int, finished: int) -> None:
+        self.plan = total, finished
+
+    def on_run(self, job: Job, outcome: Outcome) -> None:
+        self.heard.append((job, outcome))
+        if len(self.heard) == self.stop_after:
+            signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_table() -> Iterator[None]:
+    """Table 2 of variants that take no time; the jobs reach the workers with all they need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table2, "VARIANTS", (FEAT, LP, SAME_AS_LP, DIVERGES))
+        yield
+
+
+@pytest.fixture
+def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
+    """The tasks that would have been done."""
+    asked: list[Task] = []
+    monkeypatch.setattr(reproduction, "perform_all", lambda tasks, **_: asked.extend(tasks) or ())
+    return asked
+
+
+def request(out: Path) -> ReproductionRequest:
+    return ReproductionRequest(("table2",), Scope(seeds=2, datasets=("demo",)), processes=1, out=out)
+
+
+@dataclass
+class Story:
+    """One folder, asked for the same three times."""
+
+    out: Path
+    stopped: Listener
+    rows_when_stopped: list[str]
+    failed: Listener
+    failures: dict[str, Failure]
+    rows_when_failed: list[str]
+    finished: Listener
+    failures_at_last: dict[str, Failure]
+
+
+def rows(out: Path) -> list[str]:
+    return (out / "results.csv").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """Stopped after one run; then one run is somebody else's; then nothing is in the way."""
+    out = tmp_path_factory.mktemp("reproduction") / "out"
+    stopped, failed, finished = Listener(stop_after=1), Listener(), Listener()
+    with pytest.raises(StoppedError, match="SIGTERM; give the same command again") as raised:
+        reproduce(request(out), stopped)
+    assert raised.value.exit_code == 143
+    rows_when_stopped = rows(out)
+    busy = Job("demo", LP, 0).key(None)
+    with held(out / "runs" / f"{busy}-default"), held(out / "runs" / f"{busy}-reference"):
+        failures = reproduce(request(out), failed)
+    rows_when_failed = rows(out)
+    at_last = reproduce(request(out), finished)
+    return Story(out, stopped, rows_when_stopped, failed, failures, rows_when_failed, finished, at_last)
+
+
+def test_every_run_is_done_once_though_two_rows_show_it(story: Story) -> None:
+    results = Results(story.out)
+    assert len(results.records) == RUNS
+    assert len(rows(story.out)) == 1 + RUNS
+    assert {(record.method, record.seed) for record in results.records.values()} == {
+        (method, seed) for method in ("feat", "label_propagation", "gcn") for seed in (0, 1)
+    }
+    table = read_json(story.out / "table2.json")
+    assert [row["title"] for row in table["rows"]] == ["Feat", "LP", "LP again", "Kipf-GCN"]
+    lp, again = table["rows"][1:3]
+    assert lp["cells"]["demo"]["accuracy"] == again["cells"]["demo"]["accuracy"]
+    assert lp["cells"]["demo"]["accuracy"]["runs"] == 2
+
+
+def test_a_stop_keeps_what_is_finished_and_the_next_call_goes_on(story: Story) -> None:
+    assert (story.stopped.plan, len(story.stopped.heard)) == ((RUNS, 0), 1)
+    assert len(story.rows_when_stopped) == 2
+    assert story.failed.plan == (RUNS, 1)
+    assert story.stopped.heard[0][0] not in [job for job, _ in story.failed.heard]
+    assert rows(story.out)[:2] == story.rows_when_stopped
+
+
+def test_a_failure_is_named_stops_nothing_and_is_tried_again(story: Story) -> None:
+    ((name, failure),) = story.failures.items()
+    job = Job("demo", LP, 0)
+    assert (name, failure.exit_code) == (str(job), 7)
+    assert "in use by process" in failure.reason
+    assert len(story.failed.heard) == RUNS - 1
+    assert len(story.rows_when_failed) == RUNS
+    assert (story.finished.plan, story.failures_at_last) == ((RUNS, RUNS - 1), {})
+    assert [job for job, _ in story.finished.heard] == [job]
+    assert rows(story.out)[:RUNS] == story.rows_when_failed
+
+
+def test_a_run_that_diverged_is_kept_as_such_and_not_repeated(story: Story) -> None:
+    diverged = [record for record in Results(story.out).records.values() if record.method == "gcn"]
+    assert [(record.outcome, record.measured) for record in diverged] == [("diverged", Measurements())] * 2
+    told = [outcome for job, outcome in story.failed.heard if job.variant == DIVERGES]
+    assert told == [Diverged(), Diverged()]
+    cell = read_json(story.out / "table2.json")["rows"][3]["cells"]["demo"]["accuracy"]
+    assert cell == {"mean": None, "std": None, "runs": 2, "diverged": 2}
+
+
+def test_what_is_kept_is_what_was_heard(story: Story) -> None:
+    for job, outcome in (*story.stopped.heard, *story.failed.heard, *story.finished.heard):
+        if isinstance(outcome, Measurements):
+            record = Results(story.out).runs(job.dataset, job.variant)[job.seed]
+            assert record.run == job.key(None)
+            assert (record.outcome, record.changes) == ("finished", job.variant.changes_text)
+            assert record.measured.test_accuracy == pytest.approx(outcome.test_accuracy, rel=1e-5)
+
+
+def test_hashes_have_their_meanings_beside_them(story: Story) -> None:
+    results = Results(story.out)
+    for record in results.records.values():
+        assert results.meanings[record.settings]["method"] == record.method
+        assert results.meanings[record.environment]["threads"] == 1
+    about = read_json(story.out / "about.json")
+    assert (about["runs"], len(about["dates"]), len(about["environments"])) == (RUNS, 2, 1)
+
+
+def test_nothing_unfinished_is_left_behind(story: Story) -> None:
+    assert list((story.out / "runs").iterdir()) == []
+    assert list(story.out.glob("*.tmp")) == []
+
+
+def test_when_all_is_there_nothing_is_run_and_nothing_changes(story: Story) -> None:
+    before = {path: path.read_bytes() for path in story.out.iterdir() if path.is_file()}
+    listener = Listener()
+    assert reproduce(request(story.out), listener) == {}
+    assert (listener.plan, listener.heard) == ((RUNS, RUNS), [])
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_rendering_alone_runs_nothing(story: Story) -> None:
+    listener = Listener()
+    more = Scope(seeds=5, datasets=("demo",))
+    alone = ReproductionRequest(("table2",), more, out=story.out, render_only=True)
+    assert reproduce(alone, listener) == {}
+    assert (listener.plan, listener.heard) == (None, [])
+    assert len(rows(story.out)) == 1 + RUNS
+
+
+def test_the_page_and_the_tables_are_written(story: Story) -> None:
+    files = render(story.out, ("table2",))
+    assert [file.name for file in files] == ["results.md", "table2.md", "table2.tex"]
+    assert all(file.parent == story.out and file.stat().st_size for file in files)
+    assert "| Kipf-GCN | diverged |" in (story.out / "table2.md").read_text()
+    assert read_report(story.out).keys() == {"table2", "about"}
+
+
+def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
+    story: Story, tmp_path: Path, nothing_is_run: list[Task]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    whole = (story.out / "results.csv").read_bytes()
+    (out / "results.csv").write_bytes(whole[:-20])
+    (out / "settings.json").write_bytes((story.out / "settings.json").read_bytes())
+    listener = Listener()
+    reproduce(request(out), listener)
+    assert (listener.plan, len(nothing_is_run)) == ((RUNS, RUNS - 1), 1)
+    assert whole.startswith((out / "results.csv").read_bytes())
+    assert len(rows(out)) == RUNS
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda out: out.write_text("mine"), "not a directory"),
+        (lambda out: [out.mkdir(), (out / "thesis.tex").write_text("mine")], "holds no results"),
+    ],
+    ids=["a file", "a folder of somebody else"],
+)
+def test_a_place_that_is_not_ours_is_left_alone(
+    tmp_path: Path, prepare: Callable[[Path], object], message: str
+) -> None:
+    out = tmp_path / "out"
+    prepare(out)
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match=message):
+        reproduce(request(out), Listener())
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+def test_a_damaged_table_stops_everything_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("run,settings\na,b\n")
+    listener = Listener()
+    with pytest.raises(CorruptFileError, match="columns"):
+        reproduce(request(tmp_path), listener)
+    assert listener.plan is None
+    assert (tmp_path / "results.csv").read_text() == "run,settings\na,b\n"
+
+
+def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(story.out, out)
+    (out / "runs" / f"{next(iter(Results(out).records))}-default").mkdir()
+    reproduce(request(out), Listener())
+    assert list((out / "runs").iterdir()) == []
+
+
+def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_path: Path) -> None:
+    missing = ReproductionRequest(("table2",), Scope(), out=tmp_path / "none", render_only=True)
+    with pytest.raises(UsageError, match=r"holds no results\.csv"):
+        reproduce(missing, Listener())
+    assert not missing.out.exists()
+    with pytest.raises(UsageError, match=r"holds no figure1\.json"):
+        reproduce(ReproductionRequest(("figure1",), Scope(), out=story.out, render_only=True), Listener())
+
+
+def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
+    counts = ReproductionRequest(("table1",), Scope(datasets=("demo",)), out=tmp_path)
+    reproduce(counts, Listener())
+    before = (tmp_path / "table1.json").read_bytes()
+    reproduce(replace(counts, render_only=True), Listener())
+    assert [file.name for file in render(tmp_path, ("table1",))] == ["results.md", "table1.md", "table1.tex"]
+    assert (tmp_path / "table1.json").read_bytes() == before
+    assert "No runs." in (tmp_path / "results.md").read_text()
+
+
+def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
+    tmp_path: Path, nothing_is_run: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    load_graph = jobs.load_graph
+
+    def load(name: str, **options: Any) -> Graph:
+        loaded.append(name)
+        return load_graph(name, **options)
+
+    monkeypatch.setattr(jobs, "load_graph", load)
+    graph_key.cache_clear()
+    listener = Listener()
+    scope = Scope(seeds=2, datasets=("cora", "demo"), data_dir=NOWHERE)
+    failures = reproduce(replace(request(tmp_path), scope=scope), listener)
+    ((name, failure),) = failures.items()
+    assert (name, failure.exit_code) == ("cora", 4)
+    assert str(NOWHERE) in failure.reason
+    assert loaded == ["cora", "demo"]
+    assert listener.plan == (RUNS, 0)
+    assert {task.job.dataset for task in nothing_is_run} == {"demo"}
+    assert read_json(tmp_path / "table2.json")["datasets"] == ["cora", "demo"]
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: Path) -> None:
+    scope = Scope(seeds=1, datasets=("cora",), data_dir=NOWHERE)
+    failures = reproduce(ReproductionRequest(("table1", "figure1", "presets"), scope, out=tmp_path), Listener())
+    assert [(name, failure.exit_code) for name, failure in failures.items()] == [
+        ("cora", 4),
+        ("table1", 4),
+        ("figure1", 4),
+    ]
+    assert not (tmp_path / "table1.json").exists()
+    assert read_report(tmp_path).keys() == {"presets", "about"}
+
+
+def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asks_for(kind: Kind) -> Artefact:
+        return Artefact(lambda scope: scope.jobs((), [FEAT], kind), lambda *_: {}, is_examination=False, kind=kind)
+
+    plans = []
+    paper, confidence = asks_for("paper"), asks_for("confidence")
+    for artefacts in ({"a": paper}, {"a": paper, "b": confidence}, {"b": confidence}):
+        monkeypatch.setattr(reproduction, "artefacts_named", lambda _, artefacts=artefacts: artefacts)
+        listener = Listener()
+        assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), listener) == {}
+        plans.append((listener.plan, [type(outcome) for _, outcome in listener.heard]))
+    assert plans == [((1, 0), [Measurements]), ((2, 1), [Confidences]), ((1, 1), [])]
+    found = {kind: Results(tmp_path, kind).runs("demo", FEAT)[0] for kind in ("paper", "confidence")}
+    assert found["paper"].run != found["confidence"].run
+    accuracies = [record.measured.get("test_accuracy") for record in found.values()]
+    assert accuracies[0] == accuracies[1] > 0.2
+    assert found["confidence"].measured.get("nll") > 0
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_what_takes_its_time_without_a_run_is_announced(tmp_path: Path) -> None:
+    listener = Listener()
+    reproduce(ReproductionRequest(("table1", "table2"), Scope(seeds=1, datasets=("demo",)), out=tmp_path), listener)
+    assert listener.notices == ["looking at what table1 shows"]
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_who_takes_over_from_a_process_that_was_killed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").write_text("4711")
+    listener = Listener()
+    reproduce(request(tmp_path), listener)
+    (notice,) = listener.notices
+    assert "took over from process 4711" in notice

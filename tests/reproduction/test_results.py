@@ -1,0 +1,259 @@
+"""The table of finished runs: read back as it was kept, mended after a crash, never harmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import CorruptFileError, ResourceError
+from reproduction.confidence_measurements import NAMES, Confidences
+from reproduction.jobs import Job, Variant
+from reproduction.measurements import Measurements
+from reproduction.results import FILES, IDENTITY, Results, RunRecord
+
+MakeRecord = Callable[..., RunRecord]
+
+COLUMNS = FILES["paper"].columns
+GCN = Variant("Kipf-GCN", "gcn")
+MEASURED = {
+    "test_accuracy": 2 / 3,
+    "best_epoch": 171,
+    "epochs": 1234,
+    "accuracy_by_entropy": (1 / 3, 0.5, 1.0, 0.0),
+    "influence_by_precision": (1e-12, 123456.789, 1.0, 2.0),
+}
+
+
+@pytest.fixture
+def three(results: Results, record: MakeRecord) -> Results:
+    """Three runs, the second of which diverged."""
+    for seed, measured in enumerate((MEASURED, {}, {"test_accuracy": 0.5})):
+        job = Job("demo", GCN.changed("deep", num_layers=3, activation="identity"), seed)
+        results.add(record(job, **measured), {"settings": {"a": 1}})
+    return results
+
+
+def test_what_is_read_back_is_what_was_kept(three: Results) -> None:
+    again = Results(three.folder)
+    assert again.records == three.records
+    assert list(again.records) == list(three.records)
+    assert again.meanings == three.meanings == {"settings": {"a": 1}}
+
+
+def test_numbers_are_rounded_once_and_nothing_stays_nothing(three: Results) -> None:
+    first, second, _ = three.records.values()
+    assert first.measured == Measurements(
+        test_accuracy=0.666667,
+        best_epoch=171,
+        epochs=1234,
+        accuracy_by_entropy=(0.333333, 0.5, 1.0, 0.0),
+        influence_by_precision=(1e-12, 123457.0, 1.0, 2.0),
+    )
+    assert (second.outcome, second.measured) == ("diverged", Measurements())
+    assert (first.outcome, first.changes, first.seed) == ("finished", "num_layers=3 activation=identity", 0)
+
+
+def test_the_columns_stand_once_and_every_run_has_a_line(three: Results, record: MakeRecord) -> None:
+    again = Results(three.folder)
+    again.add(record(Job("demo", GCN, 0), test_accuracy=0.1), {})
+    header, *lines = three.table.read_text().splitlines()
+    assert header == ",".join(COLUMNS)
+    assert [line.split(",")[0] for line in lines] == list(again.records)
+
+
+def test_a_line_that_was_cut_off_is_dropped_and_all_others_keep_their_bytes(three: Results) -> None:
+    whole = three.table.read_bytes()
+    start = whole[:-1].rindex(b"\n") + 1
+    for end in (start + 1, (start + len(whole)) // 2, len(whole) - 1):
+        three.table.write_bytes(whole[:end])
+        results = Results(three.folder)
+        assert len(results.records) == 2
+        results.mend()
+        assert three.table.read_bytes() == whole[:start]
+
+
+def test_after_mending_the_lost_run_can_be_added_again(three: Results) -> None:
+    whole = three.table.read_bytes()
+    last = list(three.records.values())[-1]
+    three.table.write_bytes(whole[:-9])
+    results = Results(three.folder)
+    results.mend()
+    results.add(last, {})
+    assert three.table.read_bytes() == whole
+
+
+@pytest.mark.parametrize("kept", [3, len(",".join(COLUMNS)), len(",".join(COLUMNS)) + 9])
+def test_a_crash_in_the_first_write_leaves_a_table_that_can_be_begun_again(
+    results: Results, record: MakeRecord, kept: int
+) -> None:
+    only = record(Job("demo", GCN, 0), test_accuracy=0.5)
+    results.add(only, {})
+    whole = results.table.read_bytes()
+    results.table.write_bytes(whole[:kept])
+    again = Results(results.folder)
+    assert again.records == {}
+    again.mend()
+    again.add(only, {})
+    assert again.table.read_bytes() == whole
+
+
+def test_a_whole_table_is_not_written_again(three: Results) -> None:
+    before = three.table.stat().st_mtime_ns, three.table.stat().st_ino
+    Results(three.folder).mend()
+    assert (three.table.stat().st_mtime_ns, three.table.stat().st_ino) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("test_accuracy", "accuracy", 1), "columns are not those of this version"),
+        (lambda _: "node,label\n1,2\n", "columns are not those of this version"),
+        (lambda text: text + "a,b,c\n", "line 5"),
+        (lambda text: text.replace(",diverged,", ",diverged,high", 1), "line 3.*high"),
+        (lambda text: text.replace(",2,finished,", ",two,finished,", 1), "line 4.*two"),
+    ],
+    ids=["other version", "another table", "short row", "no number", "no seed"],
+)
+def test_a_table_that_is_not_ours_is_named_and_left_alone(
+    three: Results, change: Callable[[str], str], message: str
+) -> None:
+    text = change(three.table.read_text())
+    three.table.write_text(text)
+    with pytest.raises(CorruptFileError, match=rf"results\.csv.*{message}"):
+        Results(three.folder)
+    assert three.table.read_text() == text
+
+
+def test_runs_of_the_same_settings_are_found_by_seed(results: Results, record: MakeRecord) -> None:
+    deep = GCN.changed("deep", num_layers=3)
+    for job in (
+        Job("demo", GCN, 7),
+        Job("demo", GCN, 0),
+        Job("demo", Variant("another name of the same", "gcn", "reference"), 3),
+        Job("demo", deep, 1),
+        Job("cora", GCN, 2),
+        Job("demo", Variant("Feat", "feat"), 4),
+    ):
+        results.add(record(job, test_accuracy=job.seed / 10), {"e" * 16: {}})
+    found = Results(results.folder).runs("demo", GCN)
+    assert {seed: run.measured.test_accuracy for seed, run in found.items()} == {0: 0.0, 3: 0.3, 7: 0.7}
+    assert results.runs("demo", deep).keys() == {1}
+    assert results.runs("pubmed", GCN) == {}
+
+
+def test_a_key_is_in_the_results_once_its_run_is(results: Results, record: MakeRecord) -> None:
+    one = record(Job("demo", GCN, 0))
+    assert one.run not in results
+    results.add(one, {})
+    assert one.run in results
+
+
+def test_the_legend_is_written_before_the_row(results: Results, record: MakeRecord) -> None:
+    results.table.mkdir()  # the row can not be written
+    with pytest.raises(ResourceError, match=r"could not write .*results\.csv"):
+        results.add(record(Job("demo", GCN, 0)), {"environment": {"cores": 2}})
+    assert '"cores": 2' in results.legend.read_text()
+    assert results.records == {}
+
+
+def test_a_folder_that_holds_nothing_has_no_records(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    results.mend()
+    assert (results.records, results.meanings) == ({}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_of_a_header_alone_gets_no_second_one(results: Results, record: MakeRecord) -> None:
+    results.table.write_text(",".join(COLUMNS) + "\n")
+    Results(results.folder).add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    assert len(Results(results.folder).records) == 1
+
+
+def test_a_table_without_what_its_hashes_stand_for_is_not_used(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    results.legend.unlink()
+    with pytest.raises(CorruptFileError, match=r"settings\.json: missing"):
+        Results(results.folder)
+
+
+def confident(record: MakeRecord, job: Job, **numbers: float) -> RunRecord:
+    """The record of a run whose confidences were looked at; without any its training diverged."""
+    return replace(record(job), outcome="finished" if numbers else "diverged", measured=Confidences(numbers))
+
+
+def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"paper": {"a": 1}})
+    before = results.table.read_bytes(), results.legend.read_bytes()
+    other = Results(results.folder, "confidence")
+    assert other.records == {}
+    job = Job("demo", GCN, 0, "confidence")
+    other.add(confident(record, job, test_accuracy=2 / 3, nll=0.5), {"settings": {"b": 2}})
+    assert (results.table.read_bytes(), results.legend.read_bytes()) == before
+    assert (other.table.name, other.legend.name) == ("confidence.csv", "confidence_settings.json")
+    assert other.table.read_text().splitlines()[0] == ",".join([*IDENTITY, *NAMES])
+    assert Results(results.folder).runs("demo", GCN)[0].measured == Measurements(test_accuracy=0.5)
+    assert Results(results.folder, "confidence").meanings == {"settings": {"b": 2}}
+
+
+def test_confidences_there_and_back(results: Results, record: MakeRecord) -> None:
+    kept = Results(results.folder, "confidence")
+    everything = {name: (number + 1) / 7 for number, name in enumerate(NAMES)}
+    for seed, numbers in enumerate((everything, {}, {"ece": 1e-12, "silent_nodes": 73})):
+        kept.add(confident(record, Job("demo", GCN, seed, "confidence"), **numbers), {"e" * 16: {}})
+    again = Results(results.folder, "confidence")
+    assert again.records == kept.records
+    first, second, third = again.records.values()
+    assert list(first.measured.cells()) == pytest.approx(list(everything.values()), rel=1e-5)
+    assert (second.outcome, set(second.measured.cells())) == ("diverged", {None})
+    assert (third.measured.get("ece"), third.measured.get("silent_nodes")) == (1e-12, 73)
+    assert third.measured.get("nll") is None
+    assert again.runs("demo", GCN).keys() == {0, 1, 2}
+
+
+def test_a_cut_off_line_of_confidences_is_mended_with_their_own_columns(results: Results, record: MakeRecord) -> None:
+    kept = Results(results.folder, "confidence")
+    for seed in range(2):
+        kept.add(confident(record, Job("demo", GCN, seed, "confidence"), nll=0.5), {"e" * 16: {}})
+    whole = kept.table.read_bytes()
+    kept.table.write_bytes(whole[:-5])
+    again = Results(results.folder, "confidence")
+    again.mend()
+    assert whole.startswith(kept.table.read_bytes())
+    assert len(Results(results.folder, "confidence").records) == 1
+
+
+def test_a_table_of_one_kind_is_not_read_as_the_other(results: Results, record: MakeRecord) -> None:
+    results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
+    results.table.rename(results.folder / "confidence.csv")
+    with pytest.raises(CorruptFileError, match=r"confidence\.csv: its columns are not those"):
+        Results(results.folder, "confidence")
+
+
+def test_a_table_that_is_no_text_is_not_read(results: Results) -> None:
+    results.table.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(CorruptFileError, match="not readable as text"):
+        Results(results.folder)
+
+
+def test_what_a_hash_stands_for_is_there_or_the_file_is_corrupt(three: Results) -> None:
+    assert three.meaning("settings") == {"a": 1}
+    three.meanings["odd"] = 5  # type: ignore[assignment]
+    for key in ("odd", "none"):
+        with pytest.raises(CorruptFileError, match=rf"settings\.json: corrupt, it does not say what {key} stands for"):
+            three.meaning(key)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e999"])
+def test_a_number_that_is_not_finite_is_no_result(three: Results, number: str) -> None:
+    three.table.write_text(three.table.read_text().replace("0.666667", number))
+    with pytest.raises(CorruptFileError, match=r"results\.csv, line 2: not a row of results \(.* is not finite\)"):
+        Results(three.folder)
+
+
+def test_a_cell_without_end_is_a_corrupt_file(three: Results) -> None:
+    three.table.write_text(three.table.read_text().replace("0.666667", '"' + "x" * 200_000))
+    with pytest.raises(CorruptFileError, match=r"results\.csv"):
+        Results(three.folder)

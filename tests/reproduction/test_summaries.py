@@ -1,0 +1,135 @@
+"""Means, deviations and paired differences of a handful of runs, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from reproduction.jobs import Job, Variant
+from reproduction.results import Results, RunRecord
+from reproduction.summaries import (
+    FEWEST_PAIRS,
+    accuracy_cell,
+    bootstrap_interval,
+    mean_of,
+    paired,
+    paired_difference,
+    paired_quarters,
+    quarter_cells,
+)
+
+MakeRecord = Callable[..., RunRecord]
+Runs = dict[int, RunRecord]
+
+GCN = Variant("Kipf-GCN", "gcn")
+
+
+@pytest.fixture
+def runs(record: MakeRecord) -> Callable[[dict[int, float | None]], Runs]:
+    """Runs of these accuracies by seed; None: training diverged."""
+
+    def make(accuracies: dict[int, float | None]) -> Runs:
+        return {
+            seed: record(Job("demo", GCN, seed), **({} if value is None else {"test_accuracy": value}))
+            for seed, value in accuracies.items()
+        }
+
+    return make
+
+
+def test_mean_and_sample_deviation_are_over_the_runs_that_ended(runs: Callable[..., Runs]) -> None:
+    cell = accuracy_cell(runs({0: 0.5, 1: None, 2: 0.7, 3: 0.9}))
+    assert cell == {"mean": pytest.approx(0.7), "std": pytest.approx(0.2), "runs": 4, "diverged": 1}
+
+
+def test_a_single_run_has_no_deviation_and_none_has_no_cell(runs: Callable[..., Runs]) -> None:
+    assert accuracy_cell(runs({4: 0.5})) == {"mean": 0.5, "std": None, "runs": 1, "diverged": 0}
+    assert accuracy_cell({}) is None
+
+
+def test_where_all_diverged_there_is_no_mean(runs: Callable[..., Runs]) -> None:
+    assert accuracy_cell(runs({0: None, 1: None})) == {"mean": None, "std": None, "runs": 2, "diverged": 2}
+
+
+def test_a_difference_is_over_the_seeds_that_both_have(runs: Callable[..., Runs]) -> None:
+    mine = runs({0: 0.8, 1: 0.6, 2: None, 3: 0.9, 4: 0.5, 5: 0.7, 9: 0.1})
+    others = runs({5: 0.6, 0: 0.7, 1: 0.7, 2: 0.5, 3: 0.6, 4: 0.5, 8: 0.9})
+    difference = paired_difference(mine, others)
+    assert difference is not None
+    assert (difference["mean"], difference["pairs"]) == (pytest.approx((0.1 - 0.1 + 0.3 + 0.0 + 0.1) / 5), 5)
+    assert difference["low"] < difference["mean"] < difference["high"]
+    reverse = paired_difference(others, mine)
+    assert reverse is not None
+    assert reverse["mean"] == pytest.approx(-difference["mean"])
+
+
+@pytest.mark.parametrize(("pairs", "is_told"), [(1, False), (FEWEST_PAIRS - 1, False), (FEWEST_PAIRS, True)])
+def test_of_few_pairs_nothing_is_said_about_how_steady_they_are(pairs: int, is_told: bool) -> None:
+    found = paired(dict.fromkeys(range(pairs), 0.75), dict.fromkeys(range(pairs + 3), 0.5))
+    bound = 0.25 if is_told else None
+    assert found == {"mean": 0.25, "low": bound, "high": bound, "pairs": pairs}
+
+
+def test_quarters_are_compared_one_by_one(record: MakeRecord) -> None:
+    mine = {0: (0.5, 0.5, 0.5, 0.9), 1: None, 2: (0.5, 0.7, 0.5, 0.5), 3: (1.0, 1.0, 1.0, 1.0)}
+    theirs = {0: (0.4, 0.5, 0.6, 0.5), 1: (0.0, 0.0, 0.0, 0.0), 2: (0.2, 0.5, 0.6, 0.5)}
+    sides = [
+        {seed: record(Job("demo", GCN, seed), test_accuracy=0.5, accuracy_by_degree=q) for seed, q in side.items()}
+        for side in (mine, theirs)
+    ]
+    found = paired_quarters(*sides, "accuracy_by_degree")
+    assert [cell and cell["mean"] for cell in found] == pytest.approx([0.2, 0.1, -0.1, 0.2])
+    assert [cell and cell["pairs"] for cell in found] == [2] * 4
+    assert paired_quarters(*sides, "accuracy_by_entropy") == [None] * 4
+
+
+def test_without_a_common_seed_there_is_no_difference(runs: Callable[..., Runs]) -> None:
+    assert paired_difference(runs({0: 0.5}), runs({1: 0.5})) is None
+    assert paired_difference(runs({0: 0.5}), runs({0: None})) is None
+
+
+def test_the_interval_is_that_of_the_mean_of_resampled_runs() -> None:
+    values = np.array([0.0, 1.0])  # drawn twice: means 0, 1/2 and 1 with probability 1/4, 1/2 and 1/4
+    assert bootstrap_interval(values) == (0.0, 1.0)
+    many = np.random.default_rng(0).normal(size=400)
+    low, high = bootstrap_interval(many)
+    spread = many.std() / np.sqrt(len(many))
+    assert low == pytest.approx(many.mean() - 1.96 * spread, abs=0.1 * spread)
+    assert high == pytest.approx(many.mean() + 1.96 * spread, abs=0.1 * spread)
+
+
+def test_the_interval_is_the_same_every_time_and_holds_the_mean() -> None:
+    for seed in range(5):
+        values = np.random.default_rng(seed).normal(size=10)
+        low, high = bootstrap_interval(values)
+        assert (low, high) == bootstrap_interval(values.copy())
+        assert low < values.mean() < high
+
+
+def test_equal_values_leave_an_interval_of_no_width() -> None:
+    assert bootstrap_interval(np.full(5, 0.25)) == (0.25, 0.25)
+    assert bootstrap_interval(np.array([0.25])) == (0.25, 0.25)
+
+
+def test_a_measurement_is_averaged_over_the_runs_that_have_it(record: MakeRecord) -> None:
+    jobs = [Job("demo", GCN, seed) for seed in range(3)]
+    runs = {0: record(jobs[0], neighbours=2.0), 1: record(jobs[1]), 2: record(jobs[2], neighbours=5.0)}
+    assert mean_of(runs, "neighbours") == 3.5
+    assert mean_of(runs, "mu_accuracy") is None
+
+
+def test_quarters_are_averaged_one_by_one(record: MakeRecord) -> None:
+    quarters = [(0.1, 0.2, 0.3, 0.4), None, (0.3, 0.2, 0.5, 0.4)]
+    runs = {s: record(Job("demo", GCN, s), accuracy_by_entropy=value) for s, value in enumerate(quarters)}
+    cells = quarter_cells(runs, "accuracy_by_entropy")
+    assert [cell["mean"] for cell in cells] == pytest.approx([0.2, 0.2, 0.4, 0.4])
+    assert [cell["std"] for cell in cells] == pytest.approx([0.02**0.5, 0.0, 0.02**0.5, 0.0])
+
+
+def test_runs_of_a_variant_are_those_of_every_seed(results: Results, keep: Callable[..., None]) -> None:
+    keep("demo", GCN, 0.1, None, 0.3)
+    keep("demo", GCN.changed("deep", num_layers=3), 0.9)
+    found = results.runs("demo", GCN)
+    assert [run.measured.test_accuracy for run in found.values()] == [0.1, None, 0.3]

@@ -1,0 +1,151 @@
+"""One job from beginning to end, in this process: what becomes of it, whatever happens."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from confgcn.exceptions import CorruptFileError, StoppedError
+from confgcn.runs.directory import held
+from confgcn.training.loop import TrainingLoop
+from reproduction import tasks
+from reproduction.confidence_measurements import Confidences
+from reproduction.jobs import Job, Variant
+from reproduction.measurements import Measurements
+from reproduction.tasks import Diverged, Failure, Task, perform
+
+QUICK = Variant("Feat", "feat").changed("Feat", epochs=3)
+DIVERGES = Variant("Kipf-GCN", "gcn").changed("Kipf-GCN", learning_rate=1e6, num_layers=8)
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    return task_of(tmp_path, QUICK)
+
+
+def task_of(folder: Path, variant: Variant, dataset: str = "demo", data_dir: Path | None = None) -> Task:
+    return Task(Job(dataset, variant, 0), "key", folder / "runs", data_dir)
+
+
+def stop_after_one_epoch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_epoch = TrainingLoop.run_epoch
+
+    def interrupted(loop: TrainingLoop) -> None:
+        run_epoch(loop)
+        signal.raise_signal(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingLoop, "run_epoch", interrupted)
+        with pytest.raises(StoppedError):
+            perform(task)
+
+
+def test_a_job_is_trained_and_measured(task: Task) -> None:
+    outcome = perform(task)
+    assert isinstance(outcome, Measurements)
+    assert outcome.epochs == 3
+    assert 0 < outcome.processor_seconds < 60
+    assert task.run_directory == task.folder / "key-default"
+    assert (task.run_directory / "metrics.json").is_file()
+
+
+def test_what_is_measured_is_what_the_kind_of_job_asks_for(task: Task) -> None:
+    outcome = perform(replace(task, job=replace(task.job, kind="confidence")))
+    assert isinstance(outcome, Confidences)
+    assert outcome.get("epochs") == 3
+    assert 0 < outcome.get("processor_seconds") < 60
+    assert 0 < outcome.get("ece") < 1
+
+
+def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after_one_epoch(task, monkeypatch)
+    assert list((task.run_directory / "checkpoints").glob("epoch-0000001.*"))
+    outcome = perform(task)
+    assert isinstance(outcome, Measurements)
+    assert (outcome.epochs, outcome.processor_seconds) == (3, None)
+
+
+def test_divergence_is_an_outcome_and_not_a_failure(tmp_path: Path) -> None:
+    assert perform(task_of(tmp_path, DIVERGES)) == Diverged()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("config.json", lambda content: content[: len(content) // 2]),
+        ("metrics.json", lambda _: b"{}"),
+        ("model.safetensors", lambda content: content[:-1]),
+        ("model.json", lambda content: content.replace(b"feat", b"taef")),
+    ],
+    ids=["settings", "metrics", "weights", "what the weights are of"],
+)
+def test_a_damaged_run_is_begun_again(task: Task, name: str, damage: Callable[[bytes], bytes]) -> None:
+    first = perform(task)
+    assert isinstance(first, Measurements)
+    damaged = task.run_directory / name
+    damaged.write_bytes(damage(damaged.read_bytes()))
+    (task.run_directory / "left").touch()
+    again = perform(task)
+    assert isinstance(again, Measurements)
+    assert again.processor_seconds is not None  # it is a whole run
+    assert replace(again, processor_seconds=None) == replace(first, processor_seconds=None)
+    assert not (task.run_directory / "left").exists()
+
+
+def test_a_run_of_whose_checkpoints_none_is_whole_is_begun_again(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after_one_epoch(task, monkeypatch)
+    for checkpoint in (task.run_directory / "checkpoints").iterdir():
+        checkpoint.write_bytes(b"")
+    outcome = perform(task)
+    assert isinstance(outcome, Measurements)
+    assert (outcome.epochs, outcome.processor_seconds is None) == (3, False)
+
+
+def test_a_run_that_is_damaged_every_time_is_begun_again_once(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def measure(*arguments: Any) -> Measurements:
+        asked.append(arguments)
+        raise CorruptFileError("model.json: corrupt")
+
+    monkeypatch.setitem(tasks.MEASURES, "paper", measure)
+    assert perform(task) == Failure("model.json: corrupt", 3)
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "code"),
+    [
+        ({"variant": QUICK.changed("x", dropuot=0.1)}, "unknown setting 'dropuot'", 2),
+        ({"variant": QUICK.changed("x", learning_rate=-1.0)}, "learning_rate = -1.0", 2),
+        ({"variant": Variant("x", "feat", "tunned")}, "did you mean 'tuned'", 2),
+        ({"variant": QUICK, "dataset": "cora", "data_dir": Path("/nowhere")}, "/nowhere", 4),
+    ],
+    ids=["setting", "value", "preset", "data"],
+)
+def test_what_cannot_be_run_says_why(tmp_path: Path, change: dict[str, Any], reason: str, code: int) -> None:
+    outcome = perform(task_of(tmp_path, **change))
+    assert isinstance(outcome, Failure)
+    assert reason in outcome.reason
+    assert outcome.exit_code == code
+
+
+def test_a_job_that_another_process_is_doing_is_left_to_it(task: Task) -> None:
+    with held(task.run_directory):
+        outcome = perform(task)
+    assert isinstance(outcome, Failure)
+    assert ("in use by process" in outcome.reason, outcome.exit_code) == (True, 7)
+    assert isinstance(perform(task), Measurements)
+
+
+def test_a_bug_in_one_job_is_named_and_does_not_spread(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*arguments: Any) -> Measurements:
+        raise KeyError("quarters")
+
+    monkeypatch.setitem(tasks.MEASURES, "paper", measure)
+    assert perform(task) == Failure("KeyError: 'quarters'", 1)

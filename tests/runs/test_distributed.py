@@ -1,0 +1,63 @@
+"""The shards that a run of several workers has cut for itself are used again, or cut again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from confgcn.distributed.shard_files import MANIFEST, is_shard_folder
+from confgcn.exceptions import ConfGCNError
+from confgcn.graph import Graph
+from confgcn.runs.distributed import _clear_unfit
+from confgcn.runs.sharded_graph import make_shards
+
+
+@pytest.fixture
+def shards(small_graph: Graph, tmp_path: Path) -> Path:
+    make_shards(tmp_path / "shards", small_graph, 3, is_named=False, split_seed=0)
+    return tmp_path / "shards"
+
+
+def test_sound_ones_stay(shards: Path, small_graph: Graph) -> None:
+    for size in (1, 2, 3):
+        assert _clear_unfit(shards, small_graph.fingerprint, size) == []
+    assert is_shard_folder(shards)
+
+
+def test_where_there_are_none_nothing_is_said(tmp_path: Path) -> None:
+    assert _clear_unfit(tmp_path / "shards", "", 2) == []
+
+
+@pytest.mark.parametrize(("fingerprint", "size"), [(None, 4), ("0" * 64, 3)], ids=["more workers", "another graph"])
+def test_those_that_do_not_fit_go_without_a_word(
+    shards: Path, small_graph: Graph, fingerprint: str | None, size: int
+) -> None:
+    assert _clear_unfit(shards, fingerprint or small_graph.fingerprint, size) == []
+    assert not shards.exists()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no record": lambda shards: (shards / MANIFEST).unlink(),
+    "a record cut short": lambda shards: (shards / MANIFEST).write_text("{"),
+    "no array": lambda shards: (shards / "part-0002/labels.npy").unlink(),
+    "an array of something else": lambda shards: (shards / "part-0002/labels.npy").write_bytes(b"x"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damaged_ones_go_and_it_is_said(shards: Path, small_graph: Graph, kind: str) -> None:
+    DAMAGES[kind](shards)
+    (said,) = _clear_unfit(shards, small_graph.fingerprint, 2)
+    assert ("labels.npy" if "array" in kind else MANIFEST) in said
+    assert said.endswith("the graph is cut again")
+    assert not shards.exists()
+
+
+def test_a_link_is_not_followed(shards: Path, small_graph: Graph, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(shards)
+    with pytest.raises(ConfGCNError, match="link"):
+        _clear_unfit(link, small_graph.fingerprint, 4)
+    assert is_shard_folder(shards)

@@ -1,0 +1,130 @@
+"""The records of a run are read again if they are such as a run writes, and else refused with the name of the file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from confgcn.data.synthetic import block_model
+from confgcn.exceptions import CorruptFileError
+from confgcn.io.files import read_json, read_sealed, read_tensors, write_sealed
+from confgcn.runs.run_records import check_model_record, read_environment, read_history, read_metrics
+from confgcn.runs.train import RunRequest, train
+
+GRAPH = block_model(120, seed=1)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("records") / "run"
+    train(RunRequest(GRAPH, overrides={"epochs": 2}, out=out), notify=lambda _: None)
+    return out
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def changed(record: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Another value at a place such as ``a.b``; None of them at all where it is ``...``."""
+    first, _, rest = path.partition(".")
+    if rest:
+        return {**record, first: changed(record[first], rest, value)}
+    return {**record, first: value} if value is not ... else {key: record[key] for key in record if key != first}
+
+
+def test_the_records_of_a_run_are_read(run: Path) -> None:
+    assert read_metrics(run / "metrics.json") == read_json(run / "metrics.json")
+    assert read_environment(run / "environment.json")["graph_sha256"] == GRAPH.fingerprint
+    assert [record["epoch"] for record in read_history(run / "history.jsonl")] == [1, 2]
+    check_model_record(run / "model.json", read_tensors(run / "model")[1])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("test_accuracy", "0.5"),
+        ("test_accuracy", 1.5),
+        ("validation_accuracy", ...),
+        ("seconds", -1),
+        ("seconds", 10**400),
+        ("decision", 5),
+        ("cross_fitted", 1),
+        ("best_epoch", 1.5),
+        ("confidence", {}),
+        ("calibrated.quarters", [1]),
+        ("calibrated.auroc_probability", "x"),
+        ("dataset", None),
+        ("seed", 2**63),
+        ("model", []),
+    ],
+)
+def test_metrics_of_another_form_are_refused(run: Path, path: str, value: Any) -> None:
+    file = run / "metrics.json"
+    file.write_text(json.dumps(changed(read_json(file), path, value)))
+    with pytest.raises(CorruptFileError, match=rf"metrics\.json: corrupt, these are not the metrics of a run \({path}"):
+        read_metrics(file)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [("versions", "1"), ("versions.torch", 2), ("notices", ...), ("notices", [1]), ("threads", -1)]
+)
+def test_an_environment_of_another_form_is_refused(run: Path, path: str, value: Any) -> None:
+    file = run / "environment.json"
+    write_sealed(file, changed(read_sealed(file), path, value))
+    with pytest.raises(CorruptFileError, match=rf"environment\.json: corrupt, this is not the environment .*\({path}"):
+        read_environment(file)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("config", {}),
+        ("config.seed", -1),
+        ("config.source", {"label": {"a": 1}}),
+        ("shape", {"num_nodes": 3}),
+        ("shape.num_nodes", 0),
+        ("shape.more", 1),
+        ("graph_sha256", 5),
+        ("calibration.temperature.intercept", 1e9),
+        ("calibration.temperature.spread", 0),
+        ("calibration.more", 1),
+        ("calibration.log_losses", {"x": "y"}),
+        ("caution", "0"),
+        ("caution", 1e9),
+    ],
+)
+def test_a_model_of_another_form_is_refused(run: Path, path: str, value: Any) -> None:
+    record = changed(read_tensors(run / "model")[1], path, value)
+    with pytest.raises(CorruptFileError, match=rf"model\.json: describes no method of this version \({path}"):
+        check_model_record(run / "model.json", record)
+
+
+def test_a_history_names_its_file_and_what_is_wrong(run: Path) -> None:
+    file = run / "history.jsonl"
+    lines = file.read_text().splitlines()
+    for content, problem in (
+        (lines[1], "corrupt, epoch 1 of the history"),
+        (lines[0] + "\n{", "corrupt, not readable as JSON"),
+        ("[" * 100_000, "corrupt, not readable as JSON"),
+        (lines[0].replace('"loss": ', '"loss": 1e999, "lost": '), "loss is no finite number"),
+    ):
+        file.write_text(content)
+        with pytest.raises(CorruptFileError, match=rf"history\.jsonl: {problem}|history\.jsonl: corrupt.*{problem}"):
+            read_history(file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(CorruptFileError, match=r"history\.jsonl: corrupt"):
+        read_history(file)
+
+
+def test_a_long_value_makes_no_long_message(run: Path) -> None:
+    file = run / "metrics.json"
+    file.write_text(json.dumps({**read_json(file), "confidence": {"x" * 5000: 1}}))
+    with pytest.raises(CorruptFileError) as raised:
+        read_metrics(file)
+    assert len(str(raised.value)) < len(str(file)) + 500

@@ -26,8 +26,8 @@ class ConfGCN(nn.Module):
     r"""Vashishth, Yadav, Bhandari, Talukdar: Confidence-based Graph Convolutional Networks, AISTATS 2019.
 
     The same mathematics and the same parameters, by name, as :class:`confgcn.models.confgcn.network.ConfGCN` with the
-    preset ``consensus``, whose values are the defaults: what one has learned, ``load_state_dict`` gives to the other. Scale
-    the rows of x to a sum of one first, as ``torch_geometric.transforms.NormalizeFeatures`` does.
+    preset ``consensus``, whose values are the defaults: what one has learned, ``load_state_dict`` gives to the other.
+    Scale the rows of x to a sum of one first, as ``torch_geometric.transforms.NormalizeFeatures`` does.
 
     Every node has label scores and precisions of its own, so the module belongs to the nodes of one graph.
     ``edge_index`` holds both directions of every edge; copies count once, self loops are replaced by the one that

@@ -25,6 +25,7 @@ from scaling import OURS, random_graph
 
 from confgcn.data.datasets import load_graph
 from confgcn.evaluation.accuracy import accuracy
+from confgcn.io.allocator import keep_freed_memory
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop
 from confgcn.training.loop import TrainingLoop
@@ -94,6 +95,7 @@ def measure_memory(name: str, how: str) -> dict[str, Any]:
     """CPU seconds of a step (median), the peak while stepping, and that of the process, graph and all."""
     graph = random_graph(SIZE)
     settings = resolve("confgcn", "released", graph.name, {**OURS[name], **LARGE[how], "select": "last"})
+    keep_freed_memory()  # as the command line does
     loop = make_loop(graph, settings)
     built = peak_memory()
     Path("/proc/self/clear_refs").write_text("5")

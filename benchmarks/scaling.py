@@ -27,6 +27,7 @@ from recorded import CONTESTANTS, SCALED, SCALING
 
 from confgcn import kernels
 from confgcn.graph import Graph
+from confgcn.io.allocator import keep_freed_memory
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop
 from confgcn.training.loop import TrainingLoop
@@ -130,6 +131,7 @@ def contestant(who: str, graph: Graph) -> Callable[[], Any]:
 
 def our_loop(graph: Graph, options: dict[str, Any]) -> TrainingLoop:
     """ConfGCN on a graph without validation nodes."""
+    keep_freed_memory()  # as the command line does
     return make_loop(graph, resolve("confgcn", "released", graph.name, {**options, "select": "last"}))
 
 

@@ -40,6 +40,7 @@ from confgcn.distributed.process_group import joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.graph import Graph
+from confgcn.io.allocator import keep_freed_memory, return_freed_memory
 from confgcn.runs.settings import RunSettings, make_method, resolve
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop
@@ -166,6 +167,7 @@ def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
 
 
 def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dict[str, Any]:
+    (keep_freed_memory if group is ALONE else return_freed_memory)()  # as the command line does
     with seeded(0):
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
     halo = graph.halo

@@ -1,4 +1,4 @@
-"""A progress bar over epochs, on stderr."""
+"""What the command line does while a training runs: a progress bar on stderr, and the use of memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from confgcn.io.allocator import keep_freed_memory
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 
@@ -62,3 +63,10 @@ class ProgressBar(Callback):
         """Leave the terminal as it was."""
         if self.progress.tasks:
             self.progress.stop()
+
+
+class KeepFreedMemory(Callback):
+    """Changes how this process uses memory when training starts, not while the graph is read."""
+
+    def on_start(self, loop: TrainingLoop) -> None:
+        keep_freed_memory()

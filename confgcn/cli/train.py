@@ -73,7 +73,8 @@ def train(
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     said = _said(set_ or [], {"influence": influence, "epochs": epochs})
 
-    from confgcn.cli.progress import ProgressBar
+    from confgcn.cli.progress import KeepFreedMemory, ProgressBar
+    from confgcn.io.allocator import return_freed_memory
     from confgcn.runs.distributed import train_in_parts
     from confgcn.runs.settings import joined_settings
     from confgcn.runs.train import RunRequest
@@ -97,7 +98,11 @@ def train(
         return
     bar = ProgressBar(one_line(f"{source.name}, {method}"))
     try:
-        summary = (train_in_parts if in_parts else run)(request, notify=notice, callbacks=[bar])
+        if in_parts:
+            return_freed_memory()
+            summary = train_in_parts(request, notify=notice, callbacks=[bar])
+        else:
+            summary = run(request, notify=notice, callbacks=[bar, KeepFreedMemory()])
     finally:
         bar.close()
     if summary is None:

@@ -33,6 +33,7 @@ def tune(
 
     For example: confgcn tune mygraph/ --validation 0.3 --space ranges.toml --study search.db
     """
+    from confgcn.io.allocator import keep_freed_memory
     from confgcn.runs.train import RunRequest
     from confgcn.runs.tune import search
 
@@ -44,6 +45,7 @@ def tune(
         split_seed=split_seed,
         threads=threads,
     )
+    keep_freed_memory()
     found = search(request, space=space, storage=study, trials=trials, notify=notice)
     if as_json:
         print_json(found)

@@ -18,7 +18,7 @@ from confgcn.distributed.process_group import ProcessGroup
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_whole
 from confgcn.graph import Graph
-from confgcn.io.memory import return_freed_memory
+from confgcn.io.allocator import release_freed_memory
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.runs import outputs
 from confgcn.runs.directory import RunDirectory
@@ -84,7 +84,7 @@ def join_parts(
     group: ProcessGroup,
 ) -> Whole | None:
     """Every process says what it has found of its part; the first puts it together."""
-    return_freed_memory()
+    release_freed_memory()
     judge = _judge_of(folder, request, settings) if group.rank == 0 else None
     said = whole_prediction(prediction, part.graph, judge.graph.adjacency if judge else None, group)
     return None if judge is None or said is None else Whole(judge, said, part.history, part.best)
@@ -105,12 +105,12 @@ def conclude_whole(
     directory: RunDirectory, whole: Whole, config: dict[str, Any], *, started: float, notify: Notify
 ) -> Concluded:
     """Judge the whole and write down what is found."""
-    return_freed_memory()
+    release_freed_memory()
     judge, best = whole.judge, whole.best
     accuracy = None if best is None else best.get("validation_accuracy")
     trained = Trained(judge.graph, judge.method, whole.prediction, whole.history, best, accuracy, judge.features_say)
     run = conclude(judge.graph, trained, None, config, started=started, notify=notify)
-    return_freed_memory()
+    release_freed_memory()
     outputs.write_found(directory, run)
     record = judge.model_record | outputs.calibration_record(run.assessment)
     return Concluded(judge.method, record, run.metrics)

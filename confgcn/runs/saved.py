@@ -32,6 +32,7 @@ from confgcn.runs.run_records import check_model_record, read_history, read_metr
 from confgcn.runs.settings import DataSettings, hyperparameters
 from confgcn.runs.sharded_graph import recorded_shards
 from confgcn.training.recipe import validated
+from confgcn.training.seed import seeded
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +204,8 @@ def _rebuilt(file: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> 
     settings = validated(hyperparameters(make), config["model"], where=f"settings of {config['method']}").model_dump()
     with torch.device("meta"):  # sizes that no weights stand behind would take memory before they are found out
         check_weights(file, tensors, make(shape, **settings).state_dict())
-    method = make(shape, **settings)
+    with seeded(0):  # the weights drawn here are replaced; the caller's random state is not advanced
+        method = make(shape, **settings)
     method.load_state_dict(tensors)
     given = record.get("calibration")  # weights kept from before a divergence have none
     calibration = NO_CALIBRATION if given is None else Calibration.from_json(given)

@@ -14,7 +14,6 @@ from torch import Tensor
 from confgcn.evaluation.accuracy import count_correct, total_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, brief
 from confgcn.graph import Graph
-from confgcn.io.memory import return_freed_memory, reuse_freed_memory
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction
 from confgcn.training.adam import Adam
@@ -72,10 +71,6 @@ class TrainingLoop:
         self._tell("on_setup")
         self.method.setup(self.visible)
         self.batches = Batches(self.visible, method, recipe)
-        if group.size == 1:
-            reuse_freed_memory()
-        else:  # a graph is shared out because one process cannot hold it: room comes before time
-            return_freed_memory()
         self.parameters = dict(method.named_parameters())
         groups = [group for group in method.parameter_groups() if group["params"]]
         in_rows = [self.parameters[name] for name in method.per_node]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from pathlib import Path
 
 import pytest
@@ -58,43 +57,3 @@ def test_free_memory_is_what_linux_says_and_else_what_there_is(monkeypatch: pyte
     assert memory._free_memory() == everything  # an old one
     table.write_text("MemTotal:  9 kB\nMemAvailable:  5 kB\n")
     assert memory._free_memory() == 5 * 1024
-
-
-@pytest.mark.parametrize("error", [OSError, AttributeError])
-def test_an_allocator_that_cannot_be_told_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
-    asked = []
-
-    def refuse(name: object) -> None:
-        asked.append(name)
-        raise error
-
-    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
-    memory.reuse_freed_memory()
-    assert asked == [None]
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
-def test_freed_memory_is_kept_for_the_next_step_and_goes_back_after_the_last() -> None:
-    """The second array lies above the first, so that the first leaves a gap when it is freed."""
-
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    memory.reuse_freed_memory()
-    before = resident()
-    first, second = torch.ones(25_000_000), torch.ones(1_000_000)
-    del first
-    kept = resident()
-    memory.return_freed_memory()
-    assert kept - before > 90_000_000
-    assert resident() - before < 50_000_000
-    assert float(second.sum()) == 1_000_000
-
-
-def test_an_allocator_that_cannot_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[None] = []
-    monkeypatch.setattr(memory.ctypes, "CDLL", asked.append)  # returns what has no malloc_trim
-    memory.return_freed_memory()
-    assert asked == [None]

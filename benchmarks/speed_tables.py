@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from recorded import CONTESTANTS, GRAPHS, LIMITS, SCALED, SCALING, SPEED
 
-from confgcn.report.ink import house_style
+from confgcn.report.figure_style import house_style
 
 VARIANTS = ("all rows", "paper", "released")
 PATHS = ("pure", "compiled")

@@ -28,6 +28,7 @@ from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.models.base import Prediction
+from confgcn.report.formatting import decision_text
 from confgcn.runs.directory import RunDirectory, claimed
 from confgcn.runs.estimator_record import EstimatorRecord, plain
 from confgcn.runs.finished_run import FinishedRun
@@ -155,7 +156,11 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if assessment.decision is None and len(assessment.others):
             raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
         nothing = "every node was trained on: there is nothing to accept"
-        message = nothing if assessment.decision is None else f"{assessment.decision.message()} (approximate)"
+        message = (
+            nothing
+            if assessment.decision is None
+            else f"{decision_text(assessment.decision.as_record())} (approximate)"
+        )
         return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:

@@ -22,7 +22,7 @@ kept = kept[[node not in chosen_by for node in kept.tolist()]]
 
 confidence, predicted = probabilities.max(1)
 correct = predicted[kept] == graph.labels[kept]
-print(decide(confidence[kept], correct, confidence[graph.test], max_error=0.1).message())
+print(decide(confidence[kept], correct, confidence[graph.test], max_error=0.1).as_record())
 
 sets = PredictionSets.fit(graph, probabilities, kept, coverage=0.9).sets(graph, probabilities)
 print(f"mean number of labels in a set: {sets[graph.test].double().mean(0).sum():.2f}")

@@ -27,7 +27,8 @@ print(f"{summary['test_accuracy']:.1%} of the papers that were held out get thei
 with Path("papers_run", "predictions.csv").open(newline="") as table:
     rows = [row for row in DictReader(table) if row["split"] != "train"]
 accepted = Counter(row["label"] for row in rows if row["accepted"] == "yes")
-print(f"{summary['runs'][0]['decision']}; by label:")
+decision = summary["runs"][0]["decisions"][0]
+print(f"accepted at an error of at most {decision['max_error']:.0%}, by label:")
 for label, count in accepted.most_common():
     print(f"  {label:<24} {count:>5,}")
 unsure = min(rows, key=lambda row: float(row["probability"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from confgcn.report.words import Numbers, listed
+from confgcn.report.formatting import Numbers, listed
 from reproduction.render import PARTS, Part
 
 Report = Mapping[str, Numbers]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from confgcn.report.ink import house_style
-from confgcn.report.words import Numbers
+from confgcn.report.figure_style import house_style
+from confgcn.report.formatting import Numbers
 from reproduction.drawing import (
     claims,
     confidence,

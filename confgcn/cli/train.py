@@ -143,6 +143,8 @@ def _said(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
 def _show(summary: dict[str, Any]) -> None:
     from rich.console import Console
 
+    from confgcn.report.formatting import decision_text
+
     console = Console()
     std = summary["test_accuracy_std"]
     spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
@@ -156,8 +158,8 @@ def _show(summary: dict[str, Any]) -> None:
     if summary["test_accuracy"] is None and held_out is not None:
         over = "" if spread is None else f" ± {spread:.1%} over {summary['seeds']} runs"
         console.print(f"accuracy             {held_out:.1%}{over} of the labels, each held out in turn")
-    if first["decision"]:
-        console.print(f"decision             {first['decision']} (approximate)", soft_wrap=True)
+    for decision in first["decisions"]:
+        console.print(f"decision             {decision_text(decision)} (approximate)", soft_wrap=True)
     if first["calibrated"]:
         _show_confidence(console, first)
     where = one_line(summary["run_dir"])

@@ -11,9 +11,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from confgcn.report import run_charts, sections
+from confgcn.report.formatting import Numbers
 from confgcn.report.island import MOST_BYTES, pack, visible
 from confgcn.report.node_tables import node_tables
-from confgcn.report.words import Numbers
 
 
 def render(numbers: Numbers, *, most_bytes: int = MOST_BYTES) -> tuple[bytes, list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.report.words import Numbers, count
+from confgcn.report.formatting import Numbers, count
 
 MOST_BYTES = 4_500_000  # of the block: a page is to stay below five million
 MOST_NEIGHBOURS = 24  # of a node that are drawn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from confgcn.report.formatting import NOTHING, Numbers, count, percent
 from confgcn.report.island import shortened
 from confgcn.report.sections import PALETTE, code
-from confgcn.report.words import NOTHING, Numbers, count, percent
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from confgcn.report.charts import Axis, Chart, Line, thinned
-from confgcn.report.words import Numbers, count, decimal, percent
+from confgcn.report.formatting import Numbers, count, decimal, percent
 
 SPREAD_FOR_LOG = 30.0  # from the least to the largest of what is drawn
 MOST_ROWS = 25  # of a table of epochs or of a curve

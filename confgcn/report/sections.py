@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from confgcn.report.words import Numbers, count, decimal, listed, percent
+from confgcn.report.formatting import Numbers, count, decimal, decision_text, listed, percent
 
 PALETTE = 10  # colours of classes; beyond, they begin again
 MOST_CONFUSED = 20  # classes of a confusion matrix that one can still read
@@ -28,11 +28,12 @@ def headline(numbers: Numbers) -> list[str]:
     else:
         right = percent(quality["scores"]["accuracy"])
         judged = f"{right} % of the labels are right on {count(quality['count'])} {quality['measured_on']}."
-    return [labelled, judged, *_decision(about["decision"])]
+    return [labelled, judged, *map(_decision, about["decisions"])]
 
 
-def _decision(message: str | None) -> list[str]:
-    return [message[0].upper() + message[1:] + "."] if message else []
+def _decision(record: Numbers) -> str:
+    text = decision_text(record)
+    return text[0].upper() + text[1:] + "."
 
 
 def data(numbers: Numbers) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from confgcn.report.ink import house_style, new_figure
-from confgcn.report.words import Numbers
+from confgcn.report.figure_style import house_style, new_figure
+from confgcn.report.formatting import Numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -181,7 +181,7 @@ def measure(
         "confidence": None,
         "calibrated": None,
         "calibration": assessment.calibration.to_json(),
-        "decision": None if assessment.decision is None else assessment.decision.message(),
+        "decisions": [] if assessment.decision is None else [assessment.decision.as_record()],
     }
     nodes = graph.test
     if not len(nodes):

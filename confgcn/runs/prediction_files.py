@@ -37,7 +37,7 @@ class PredictionSummary:
     rows: int
     new: int
     accuracy: float | None
-    decision: str | None
+    decision: dict[str, Any] | None
     notices: tuple[str, ...]
 
 
@@ -70,7 +70,7 @@ def write_new_predictions(
 
 def _own(run: SavedRun, graph: Graph) -> tuple[Iterator[Columns], dict[str, Any]]:
     prepared, prediction, assessment = run.assessed(graph)
-    decision = None if assessment.decision is None else assessment.decision.message()
+    decision = None if assessment.decision is None else assessment.decision.as_record()
     summary = {"rows": graph.num_nodes, "new": 0, "accuracy": None, "decision": decision, "notices": ()}
     return prediction_blocks(prepared, prediction, assessment), summary
 
@@ -84,7 +84,7 @@ def _new(
     extension, test = found.extension, found.prepared.test
     nodes = torch.arange(found.prepared.num_nodes) if update_existing else extension.listed
     known = accuracy(found.prediction.logits[test], found.prepared.labels[test]) if len(test) else None
-    decision = None if found.assessment.decision is None else found.assessment.decision.message()
+    decision = None if found.assessment.decision is None else found.assessment.decision.as_record()
     counts = {"rows": len(nodes), "new": len(extension.new)}
     summary = {**counts, "accuracy": known, "decision": decision, "notices": extension.graph.remarks}
     return _extended_blocks(found, nodes, update_existing=update_existing), summary

@@ -72,7 +72,7 @@ def _about(run: SavedRun, graph: Graph, metrics: dict[str, Any], directory: RunD
         "version": environment["versions"].get("confgcn", "unknown"),
         "labelled": graph.num_nodes - len(graph.train),
         "given": len(graph.train),
-        "decision": metrics.get("decision"),
+        "decisions": metrics["decisions"],
         "cross_fitted": bool(metrics.get("cross_fitted")),
         "calibration": run.calibration.name,
     }

@@ -42,13 +42,25 @@ class _Config(_Known):
     recipe: dict[str, Any]
 
 
+class _Decision(_Known):
+    max_error: Share
+    delta: Share
+    certified: bool
+    threshold: float | None
+    accepted: Whole
+    candidates: Whole
+    held_out_labels: Whole
+    observed_error: Share | None
+    labels_needed: Whole | None
+
+
 class _Metrics(_Config):
     test_accuracy: Share | None
     held_out_accuracy: Share | None
     validation_accuracy: Share | None
     confidence: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
-    decision: str | None
+    decisions: list[_Decision]
     cross_fitted: bool
     best_epoch: Whole | None
     epochs: Whole

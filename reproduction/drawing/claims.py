@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from confgcn.report.words import (
+from confgcn.report.formatting import (
     NOTHING,
     Numbers,
     all_so,

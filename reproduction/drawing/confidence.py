@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from confgcn.report.ink import draw_line, new_figure
-from confgcn.report.words import NOTHING, Numbers, decimal, has_interval, interval, listed, percent, spread
+from confgcn.report.figure_style import draw_line, new_figure
+from confgcn.report.formatting import NOTHING, Numbers, decimal, has_interval, interval, listed, percent, spread
 from reproduction.tables import Table
 from reproduction.verdict import Verdict
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from confgcn.report.ink import new_figure
-from confgcn.report.words import Numbers, decimal, percent, plain
+from confgcn.report.figure_style import new_figure
+from confgcn.report.formatting import Numbers, decimal, percent, plain
 from reproduction.tables import Table
 from reproduction.verdict import Verdict, judged
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confgcn.report.ink import NAMES_OF_QUARTERS, draw_line, new_figure
-from confgcn.report.words import Numbers, all_so, interval, is_above, is_below, listed, percent, spread
+from confgcn.report.figure_style import NAMES_OF_QUARTERS, draw_line, new_figure
+from confgcn.report.formatting import Numbers, all_so, interval, is_above, is_below, listed, percent, spread
 from reproduction.drawing.table2 import CONTROL, REFERENCE
 from reproduction.tables import Table
 from reproduction.verdict import Verdict, judged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confgcn.report.ink import draw_line, new_figure
-from confgcn.report.words import Numbers, accuracy, all_so, interval, is_above, is_below, listed, percent
+from confgcn.report.figure_style import draw_line, new_figure
+from confgcn.report.formatting import Numbers, accuracy, all_so, interval, is_above, is_below, listed, percent
 from reproduction.tables import Table
 from reproduction.verdict import Verdict, judged
 

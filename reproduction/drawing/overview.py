@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confgcn.report.ink import NAMES_OF_QUARTERS, draw_line, new_figure
-from confgcn.report.words import Numbers, accuracy, spread
+from confgcn.report.figure_style import NAMES_OF_QUARTERS, draw_line, new_figure
+from confgcn.report.formatting import Numbers, accuracy, spread
 from reproduction.tables import Table
 from reproduction.verdict import Verdict
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confgcn.report.words import Numbers, accuracy
+from confgcn.report.formatting import Numbers, accuracy
 from reproduction.tables import Table
 from reproduction.verdict import Verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from confgcn.report.words import NOTHING, Numbers, count, decimal, listed, percent
+from confgcn.report.formatting import NOTHING, Numbers, count, decimal, listed, percent
 from reproduction.tables import Table
 from reproduction.verdict import UNKNOWN, Verdict, judged
 

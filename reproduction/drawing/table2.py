@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from confgcn.report.words import (
+from confgcn.report.formatting import (
     NOTHING,
     Numbers,
     accuracy,

@@ -84,7 +84,7 @@ def test_sets_and_decision_are_those_of_the_cautious_probabilities(graph: Graph,
     correct = (predicted == graph.labels)[held_out]
     others = torch.tensor([node for node in range(graph.num_nodes) if node not in set(graph.train.tolist())])
     expected = decide(confidence[held_out], correct, confidence[others], max_error=MAX_ERROR, delta=DELTA)
-    assert assessment.decision.cut == expected.cut is not None
+    assert assessment.decision.threshold == expected.threshold is not None
     assert torch.equal(assessment.accepted[others], expected.accepted)
     assert not assessment.accepted[graph.train].any()
     assert 0.8 < float(assessment.sets[graph.test].gather(1, graph.labels[graph.test, None]).double().mean()) < 1
@@ -139,7 +139,7 @@ def test_what_a_training_without_their_labels_said_decides_how_far_to_trust(
     honest = assess(graph, Prediction(logits), graph.train, held_out=held_out)
     sure = [found.probabilities[graph.test].max(1).values.mean() for found in (honest, own)]
     assert sure[0] < sure[1] - 0.1
-    assert honest.decision.needs_labels > own.decision.needs_labels
+    assert honest.decision.labels_needed > own.decision.labels_needed
     assert honest.sets.sum() > own.sets.sum()
     assert torch.equal(honest.probabilities.argmax(1), logits.argmax(1))
 

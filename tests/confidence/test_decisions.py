@@ -1,4 +1,4 @@
-"""Tests by counting, words, and the promise over thousands of draws."""
+"""Thresholds by counting, records, and the guarantee over thousands of draws."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from confgcn.confidence.decisions import (
     _count_at_least,
     _labels_needed,
     _last_passed,
-    candidate_cuts,
+    candidate_thresholds,
     decide,
     fewest_labels,
-    first_size,
+    first_test_size,
 )
 from confgcn.exceptions import DataError, UsageError
 
@@ -28,7 +28,7 @@ def search(confidence: Tensor, correct: Tensor, everyone: Tensor, max_error: flo
     found = None
     for cut in cuts:
         above = [c for value, c in zip(confidence.tolist(), correct.tolist(), strict=True) if value >= cut]
-        if len(above) < first_size(len(confidence), max_error, delta):
+        if len(above) < first_test_size(len(confidence), max_error, delta):
             continue
         if binom.cdf(above.count(False), len(above), max_error) > delta:
             break
@@ -37,16 +37,16 @@ def search(confidence: Tensor, correct: Tensor, everyone: Tensor, max_error: flo
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_cut_is_that_of_plain_loops(seed: int) -> None:
+def test_the_threshold_is_that_of_plain_loops(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     everyone = torch.rand(900, generator=generator, dtype=torch.float64) ** 0.3
     known = everyone[:400]
     correct = torch.rand(400, generator=generator) < known
     decision = decide(known, correct, everyone, max_error=0.1)
-    assert decision.cut == search(known, correct, everyone, 0.1, 0.1)
-    if decision.cut is not None:
-        assert torch.equal(decision.accepted, everyone >= decision.cut)
-        assert decision.observed_error == pytest.approx(float((~correct[known >= decision.cut]).double().mean()))
+    assert decision.threshold == search(known, correct, everyone, 0.1, 0.1)
+    if decision.threshold is not None:
+        assert torch.equal(decision.accepted, everyone >= decision.threshold)
+        assert decision.observed_error == pytest.approx(float((~correct[known >= decision.threshold]).double().mean()))
 
 
 def test_all_right_accepts_all() -> None:
@@ -54,44 +54,54 @@ def test_all_right_accepts_all() -> None:
     decision = decide(confidence[:100], torch.ones(100, dtype=torch.bool), confidence)
     assert decision.accepted.all()
     assert decision.observed_error == 0.0
-    assert decision.message() == "accept 200 of 200 nodes (100 %), error at most 5 % with 90 % certainty"
+    assert decision.as_record() == {
+        "max_error": 0.05,
+        "delta": 0.1,
+        "certified": True,
+        "threshold": decision.threshold,
+        "accepted": 200,
+        "candidates": 200,
+        "held_out_labels": 100,
+        "observed_error": 0.0,
+        "labels_needed": None,
+    }
 
 
 def test_all_wrong_accepts_none_whatever_the_labels() -> None:
     confidence = torch.rand(200)
     decision = decide(confidence[:100], torch.zeros(100, dtype=torch.bool), confidence)
-    assert decision.cut is None
+    assert decision.threshold is None
     assert not decision.accepted.any()
-    assert decision.needs_labels is None
-    assert decision.message().endswith("cannot be certified: at the error observed no 10,000 labels would do")
+    assert decision.labels_needed is None
+    assert (decision.as_record()["certified"], decision.as_record()["accepted"]) == (False, 0)
 
 
 @pytest.mark.parametrize(("known", "needed"), [(0, 45), (20, 25), (44, 1)])
 def test_too_few_labels_say_how_many_are_missing(known: int, needed: int) -> None:
     confidence = torch.rand(2000)
     decision = decide(torch.ones(known), torch.ones(known, dtype=torch.bool), confidence)
-    assert (decision.cut, decision.needs_labels) == (None, needed)
-    assert decision.message().endswith(f"cannot be certified: needs about {needed} more labels")
+    assert (decision.threshold, decision.labels_needed) == (None, needed)
+    assert decision.as_record()["labels_needed"] == needed
 
 
 def test_ties_are_accepted_together() -> None:
     confidence = torch.tensor([0.9] * 150 + [0.5] * 150)
     correct = torch.tensor([True] * 150 + [False] * 150)
     decision = decide(confidence, correct, confidence)
-    assert decision.cut == pytest.approx(0.9)
+    assert decision.threshold == pytest.approx(0.9)
     assert int(decision.accepted.sum()) == 150
-    assert decision.message().startswith("accept 150 of 300 nodes (50 %)")
+    assert (decision.as_record()["accepted"], decision.as_record()["candidates"]) == (150, 300)
 
 
-def test_cuts_are_the_hundredths_of_all_nodes() -> None:
-    assert candidate_cuts(torch.arange(200.0)).tolist() == list(range(198, -1, -2))
-    assert candidate_cuts(torch.tensor([0.3])).tolist() == pytest.approx([0.3])
-    assert candidate_cuts(torch.ones(7)).tolist() == [1.0]
+def test_thresholds_are_the_percentiles_of_all_nodes() -> None:
+    assert candidate_thresholds(torch.arange(200.0)).tolist() == list(range(198, -1, -2))
+    assert candidate_thresholds(torch.tensor([0.3])).tolist() == pytest.approx([0.3])
+    assert candidate_thresholds(torch.ones(7)).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(("labels", "size"), [(0, 45), (100, 45), (400, 100), (5000, 180)])
 def test_the_first_test_is_neither_hopeless_nor_too_large(labels: int, size: int) -> None:
-    assert first_size(labels, 0.05, 0.1) == size
+    assert first_test_size(labels, 0.05, 0.1) == size
 
 
 @pytest.mark.parametrize(("rate", "max_error", "delta"), [(0.0, 0.05, 0.1), (0.02, 0.05, 0.1), (0.1, 0.2, 0.01)])
@@ -122,7 +132,7 @@ def test_the_error_is_kept_in_all_but_a_tenth_of_draws(lowest: float, highest: f
         known = torch.randint(501, (100,), generator=generator)
         correct = torch.rand(100, generator=generator, dtype=torch.float64) >= error[known]
         decision = decide(everyone[known], correct, everyone, max_error=max_error, delta=delta)
-        if decision.cut is not None:
+        if decision.threshold is not None:
             certified += 1
             broken += float(error[decision.accepted].mean()) > max_error
     assert broken / draws <= delta + 2 * math.sqrt(delta * (1 - delta) / draws)
@@ -135,9 +145,9 @@ def test_what_can_not_be_decided() -> None:
         decide(ones, ones, ones, max_error=5)
     with pytest.raises(UsageError, match="delta = 0"):
         decide(ones, ones, ones, delta=0)
-    with pytest.raises(DataError, match="expected one confidence per calibration label, 2, got 3"):
+    with pytest.raises(DataError, match="expected one confidence per held-out label, 2, got 3"):
         decide(ones, ones[:2], ones)
-    with pytest.raises(DataError, match="expected one per node, got none"):
+    with pytest.raises(DataError, match="expected one per candidate node, got none"):
         decide(ones, ones, ones[:0])
 
 
@@ -152,7 +162,7 @@ def labels_needed(confidence: Tensor, correct: Tensor, everyone: Tensor, max_err
     """How many more labels the easiest cut wants, by loops over plain numbers."""
     enough = math.ceil(math.log(delta) / math.log(1 - max_error) - 1e-9)
     needed = []
-    for cut in {float(cut) for cut in candidate_cuts(everyone)}:
+    for cut in {float(cut) for cut in candidate_thresholds(everyone)}:
         above = [c for value, c in zip(confidence.tolist(), correct.tolist(), strict=True) if value >= cut]
         share = sum(value >= cut for value in everyone.tolist()) / len(everyone)
         fewest = fewest_labels(above.count(False) / len(above) if above else 0.0, max_error, delta)
@@ -169,8 +179,8 @@ def test_the_labels_that_are_missing_are_those_of_plain_loops(known: int, error:
     everyone = torch.rand(1000, generator=generator, dtype=torch.float64)
     correct = torch.rand(known, generator=generator) >= error
     decision = decide(everyone[:known], correct, everyone)
-    assert decision.cut is None
-    assert decision.needs_labels == labels_needed(everyone[:known], correct, everyone, 0.05, 0.1)
+    assert decision.threshold is None
+    assert decision.labels_needed == labels_needed(everyone[:known], correct, everyone, 0.05, 0.1)
 
 
 def test_a_quarter_of_the_nodes_needs_enough_to_pass_and_fewer_need_four_times_as_many() -> None:
@@ -180,29 +190,14 @@ def test_a_quarter_of_the_nodes_needs_enough_to_pass_and_fewer_need_four_times_a
         assert _labels_needed(shares, nothing, nothing, 0.05, 0.1) == math.ceil(needed - 1e-9)
 
 
-def test_more_labels_than_there_are_nodes_are_called_so() -> None:
-    for total, beyond in ((44, ", which is more than there are nodes"), (45, ""), (46, "")):
-        confidence = torch.full((total,), 0.5)
-        decision = decide(confidence[:0], confidence[:0].bool(), confidence)
-        assert decision.needs_labels == 45
-        assert decision.message() == (
-            f"error at most 5 % with 90 % certainty cannot be certified: needs about 45 more labels{beyond}"
-        )
-
-
-def test_numbers_in_words_have_three_digits_and_thousands_are_parted() -> None:
-    confidence = torch.rand(6000)
-    decision = decide(confidence, torch.ones(6000), confidence, max_error=0.01234)
-    accepted = int(decision.accepted.sum())
-    assert decision.message() == f"accept {accepted:,} of 6,000 nodes (100 %), error at most 1.23 % with 90 % certainty"
-
-
-def test_five_per_cent_at_ninety_are_asked_for_unless_something_else_is() -> None:
+def test_the_defaults_are_five_percent_error_at_ninety_percent_certainty() -> None:
     confidence = torch.linspace(0, 1, 300)
     correct = confidence > 0.05
     decision = decide(confidence, correct, confidence)
     assert (decision.max_error, decision.delta) == (0.05, 0.1)
-    assert decision.cut == decide(confidence, correct, confidence, max_error=0.05, delta=0.1).cut is not None
+    assert (
+        decision.threshold == decide(confidence, correct, confidence, max_error=0.05, delta=0.1).threshold is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,11 +209,11 @@ def test_five_per_cent_at_ninety_are_asked_for_unless_something_else_is() -> Non
         ([45, 45, 80, 90], [0, 0, 4, 0], 1),
     ],
 )
-def test_the_last_cut_before_one_fails_is_taken(sizes: list[int], errors: list[int], last: int | None) -> None:
+def test_the_last_threshold_before_one_fails_is_taken(sizes: list[int], errors: list[int], last: int | None) -> None:
     assert _last_passed(torch.tensor(sizes), torch.tensor(errors), 45.0, 0.05, 0.1) == last
 
 
-def test_a_confidence_that_equals_a_cut_reaches_it() -> None:
+def test_a_confidence_equal_to_a_threshold_reaches_it() -> None:
     found = _count_at_least(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.5, 0.95, 0.2, 0.5]))
     assert found.tolist() == [1, 3, 4]
 
@@ -227,4 +222,4 @@ def test_a_confidence_that_equals_a_cut_reaches_it() -> None:
     ("max_error", "delta", "count"), [(0.5, 0.25, 2), (0.5, 0.125, 3), (0.1, 0.9, 1), (0.05, 0.1, 45), (0.2, 0.5, 4)]
 )
 def test_enough_without_errors_is_the_first_power_down_to_the_level(max_error: float, delta: float, count: int) -> None:
-    assert first_size(0, max_error, delta) == count  # powers of one half have no rounding to hide behind
+    assert first_test_size(0, max_error, delta) == count  # powers of one half have no rounding to hide behind

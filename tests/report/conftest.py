@@ -11,6 +11,12 @@ import pytest
 PageNumbers = Callable[..., dict[str, Any]]
 
 
+def decision_record(**changed: Any) -> dict[str, Any]:
+    """A certified decision as it stands in metrics.json."""
+    record = {"max_error": 0.05, "delta": 0.1, "certified": True, "threshold": 0.8, "accepted": 3, "candidates": 5}
+    return {**record, "held_out_labels": 100, "observed_error": 0.01, "labels_needed": None, **changed}
+
+
 @pytest.fixture(scope="session")
 def page_numbers() -> PageNumbers:
     """Names of nodes and classes, and undirected edges, with drawn quantities around them."""
@@ -52,7 +58,7 @@ def made_up(
             "given": 1,
             "cross_fitted": False,
             "calibration": "degree",
-            "decision": "accept 3 of 5 nodes (60 %), error at most 5 % with 90 % certainty",
+            "decisions": [decision_record()],
         },
         "classes": list(classes),
         "data": {

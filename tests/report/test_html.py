@@ -150,7 +150,7 @@ def test_the_head_says_in_words_what_came_out(numbers: dict[str, Any]) -> None:
         "75.0 % of the labels are right on 14 test nodes.",
         "Accept 3 of 5 nodes (60 %), error at most 5 % with 90 % certainty.",
     ]
-    numbers["quality"], numbers["about"]["decision"] = None, None
+    numbers["quality"], numbers["about"]["decisions"] = None, []
     assert "nothing can be said" in sections.headline(numbers)[-1]
     page = page_of(numbers)
     assert "nothing can be measured here" in page

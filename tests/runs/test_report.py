@@ -79,7 +79,7 @@ def test_quality_is_that_of_the_metrics_and_the_confusion_counts_every_test_node
     assert sum(map(sum, quality["confusion"])) == 1000
     right = sum(quality["confusion"][c][c] for c in range(7))
     assert right / 1000 == pytest.approx(metrics["test_accuracy"])
-    assert numbers["about"]["decision"] == metrics["decision"]
+    assert numbers["about"]["decisions"] == metrics["decisions"]
     assert numbers["training"]["selected"] == metrics["best_epoch"]
     assert len(numbers["training"]["history"]) == 8
 

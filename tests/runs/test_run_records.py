@@ -53,7 +53,7 @@ def test_the_records_of_a_run_are_read(run: Path) -> None:
         ("validation_accuracy", ...),
         ("seconds", -1),
         ("seconds", 10**400),
-        ("decision", 5),
+        ("decisions", 5),
         ("cross_fitted", 1),
         ("best_epoch", 1.5),
         ("confidence", {}),

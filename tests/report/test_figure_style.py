@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from confgcn.exceptions import ResourceError
-from confgcn.report.ink import FILLS, MARKS, STYLE, draw_line, house_style, new_figure
+from confgcn.report.figure_style import FILLS, MARKS, STYLE, draw_line, house_style, new_figure
 
 matplotlib = pytest.importorskip("matplotlib")
 

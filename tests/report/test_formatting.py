@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from confgcn.report.words import (
+from confgcn.report.formatting import (
     NOTHING,
     accuracy,
     all_so,
     count,
     decimal,
+    decision_text,
     has_interval,
     interval,
     is_above,
@@ -127,3 +128,17 @@ def test_one_that_is_not_so_decides_though_others_cannot_be_told(
 ) -> None:
     differences = [{"mean": 0.0, "low": low, "high": None if low is None else 0.3} for low in lows]
     assert all_so(differences, is_above) is finding
+
+
+def test_a_certified_decision_names_the_accepted_nodes_and_the_guarantee() -> None:
+    record = {"max_error": 0.01234, "delta": 0.1, "certified": True, "accepted": 1567, "candidates": 2568}
+    assert decision_text(record) == ("accept 1,567 of 2,568 nodes (61 %), error at most 1.23 % with 90 % certainty")
+
+
+@pytest.mark.parametrize(("candidates", "excess"), [(44, ", more than there are nodes"), (45, ""), (46, "")])
+def test_a_decision_without_enough_labels_says_how_many_are_needed(candidates: int, excess: str) -> None:
+    record = {"max_error": 0.05, "delta": 0.1, "certified": False, "accepted": 0, "candidates": candidates}
+    assert decision_text({**record, "labels_needed": 45}) == (
+        f"error at most 5 % with 90 % certainty cannot be certified: about 45 more labels are needed{excess}"
+    )
+    assert decision_text({**record, "labels_needed": None}).endswith("cannot be certified at this error rate")

@@ -65,6 +65,23 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def decision_text(record: Numbers) -> str:
+    """A decision, given as the record of ``Decision.as_record``, in one sentence without a full stop."""
+    accepted, candidates = record["accepted"], record["candidates"]
+    guarantee = f"error at most {_short(record['max_error'])} with {_short(1 - record['delta'])} certainty"
+    if record["certified"]:
+        return f"accept {accepted:,} of {candidates:,} nodes ({_short(accepted / candidates)}), {guarantee}"
+    needed = record["labels_needed"]
+    if needed is None:
+        return f"{guarantee} cannot be certified at this error rate"
+    excess = ", more than there are nodes" if needed > candidates else ""
+    return f"{guarantee} cannot be certified: about {needed:,} more labels are needed{excess}"
+
+
+def _short(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
 def listed(words: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

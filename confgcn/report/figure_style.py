@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import ResourceError
-from confgcn.report.words import Numbers, plain
+from confgcn.report.formatting import Numbers, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from confgcn.distributed.process_group import ProcessGroup, joined_group
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.graph import Graph
-from confgcn.models.base import present
+from confgcn.models.base import require
 from confgcn.runs.settings import RunSettings, make_method, resolve
 from confgcn.runs.sharded_graph import columns_of, make_shards
 from confgcn.sparse import SparseMatrix
@@ -120,7 +120,7 @@ def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor
     assert shard is not None
     gradients = {name: weight.grad for name, weight in loop.parameters.items()}
     for name in loop.method.per_node:
-        rows = present(gradients[name])
+        rows = require(gradients[name])
         gradients[name] = whole_rows(rows, shard, group)
     return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 

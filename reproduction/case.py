@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.evaluation.influence import relative_influence
 from confgcn.graph import Graph
-from confgcn.models.base import Prediction, present
+from confgcn.models.base import Prediction, require
 
 VISIBLE = 0.1  # distance of a relative influence from one that shows in the width of a line
 
@@ -57,7 +57,7 @@ class Case:
 
     def visibly_gained_by_influence(self) -> Tensor:
         """Those of these in whose neighbourhood some influence is another: the others are near ties, (N,)."""
-        away = (relative_influence(self.graph, present(self.confgcn.influence)) - 1.0).abs() >= VISIBLE
+        away = (relative_influence(self.graph, require(self.confgcn.influence)) - 1.0).abs() >= VISIBLE
         targets = self.graph.adjacency.rows[away]
         return self.gained_by_influence() & torch.zeros_like(self.graph.labels).index_fill_(0, targets, 1).bool()
 

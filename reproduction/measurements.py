@@ -11,7 +11,7 @@ from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.influence import summarise_influence
 from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
 from confgcn.graph import Graph
-from confgcn.models.base import Prediction, present
+from confgcn.models.base import Prediction, require
 from confgcn.runs.saved import SavedRun, load_run
 from reproduction.confidence_measurements import Confidences, measure_confidences
 from reproduction.jobs import Kind
@@ -94,7 +94,7 @@ def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[st
     control = saved.method.with_uniform_influence()
     if control is None:
         return {}
-    influence, precision = present(prediction.influence), present(prediction.precision)
+    influence, precision = require(prediction.influence), require(prediction.precision)
     summary = asdict(summarise_influence(graph, influence, precision))
     uniform = replace(saved, method=control).predict(graph).logits
     return {

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.evaluation.influence import relative_influence
 from confgcn.graph import Graph
-from confgcn.models.base import Prediction, present
+from confgcn.models.base import Prediction, require
 from confgcn.ops import degree_weights
 
 Labels = tuple[int, int]
@@ -23,7 +23,7 @@ def portrait(graph: Graph, node: int, gcn: Prediction, confgcn: Prediction, unif
     labels = int(graph.labels[node]), _rival(gcn.logits[node], int(graph.labels[node]))
     weights = {
         "gcn_weight": relative_influence(graph, degree_weights(graph.adjacency, torch.float32)),
-        "influence": relative_influence(graph, present(confgcn.influence)),
+        "influence": relative_influence(graph, require(confgcn.influence)),
     }
     edges = range(int(graph.adjacency.indptr[node]), int(graph.adjacency.indptr[node + 1]))
     return {
@@ -49,8 +49,8 @@ def _neighbour(graph: Graph, node: int, labels: Labels, gcn: Prediction, confgcn
         "name": graph.node_names[node],
         "true_label": graph.class_names[label] if label >= 0 else "unknown",
         "gcn_scores": _pair(gcn.probabilities[node], labels),
-        "scores": _pair(present(confgcn.mu)[node], labels),
-        "precision": _pair(present(confgcn.precision)[node], labels),
+        "scores": _pair(require(confgcn.mu)[node], labels),
+        "precision": _pair(require(confgcn.precision)[node], labels),
     }
 
 

@@ -544,7 +544,7 @@ def test_the_wrong_number_of_features_names_both(given: Given, fitted: ConfGCNCl
 def test_what_no_method_can_say_of_new_nodes_is_refused(given: Given) -> None:
     estimator = ConfGCNClassifier(method="label_propagation").fit(given.adjacency, given.features, given.y)
     assert np.isfinite(estimator.predict_proba()).all()
-    with pytest.raises(UsageError, match="LabelPropagation can say nothing of nodes that were not there at training"):
+    with pytest.raises(UsageError, match="LabelPropagation cannot predict nodes that were not in the training graph"):
         estimator.predict(*given.grown([(90, 0)], given.features[:1]))
 
 

@@ -1,4 +1,4 @@
-"""The contract that ConfGCN and every baseline fulfil. The training loop knows these verbs and nothing else."""
+"""The contract that ConfGCN and every baseline fulfil: all that the training loop knows of a method."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch.nn import functional
 
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.models.prior import prior_where_silent
+from confgcn.models.prior import prior_where_uninformed
 from confgcn.ops import rows_at
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a method must know of a graph before it has seen one.
+    """The sizes of a graph that a method is built for.
 
-    Of a part of a graph ``num_nodes`` counts all, and ``own`` says which of them are the part's: parameters of nodes
-    are kept for these alone.
+    For a shard of a graph ``num_nodes`` is that of the whole graph, and ``own`` holds the positions of the shard's
+    nodes in it: parameters with a row per node are kept for these only.
     """
 
     num_nodes: int
@@ -36,18 +36,18 @@ class Shape:
         return cls(graph.shard.num_all, graph.num_features, graph.num_classes, graph.shard.nodes)
 
     def to_json(self) -> dict[str, int]:
-        """Of a whole graph."""
+        """The sizes of a whole graph."""
         return {name: getattr(self, name) for name in ("num_nodes", "num_features", "num_classes")}
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a method says of every node.
+    """The output of a method.
 
-    Shapes: ``logits`` (N, C), finite; ``mu`` (N, C), label scores; ``precision`` (N, C), the diagonal of the
-    inverse covariance; ``evidence`` (N,), the share of what a node hears that comes from labels; ``distance`` and
-    ``influence`` (E,), over every edge of the graph's adjacency. Where only some nodes were asked for, ``nodes`` (n,)
-    says which, and ``logits`` (n, C) has their rows alone.
+    Shapes: ``logits`` (N, C), finite; ``mu`` (N, C), label scores; ``precision`` (N, C), the diagonal of the inverse
+    covariance; ``evidence`` (N,), the share of a node's messages that comes from labelled nodes; ``distance`` and
+    ``influence`` (E,), over every edge of the graph's adjacency. If only some nodes were requested, ``nodes`` (n,)
+    holds their positions, and ``logits`` is (n, C).
     """
 
     logits: Tensor
@@ -63,26 +63,27 @@ class Prediction:
         if self.nodes is None:
             return rows_at(self.logits, nodes)
         if self.nodes is not nodes and not torch.equal(self.nodes, nodes):
-            raise ValueError("the prediction was made for other nodes than those asked of it")
+            raise ValueError("the prediction was made for other nodes than the requested ones")
         return self.logits
 
     def detached(self) -> Prediction:
-        """The same without gradients; what a method hands out may be its parameters themselves."""
+        """The same without gradients."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: value.detach() for name, value in given.items() if value is not None})
 
     @property
     def probabilities(self) -> Tensor:
-        """softmax of the logits, (N, C)."""
+        """softmax of the logits, (N, C); not calibrated."""
         return self.logits.softmax(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class LossTerm:
-    """One term of an objective, as parts that can be added over batches and shards before it is formed.
+    """One term of an objective, ``weight * sum / count``; without a ``count`` it is a sum and not a mean.
 
-    The term is ``weight * sum / count``; without a ``count`` it is a sum and not a mean. Of a sample the sum is that of
-    the counted nodes and the count that of the whole: over the batches of an epoch the terms add up to the whole term.
+    Sum and count are kept apart so that they can be added over batches and shards. In a sample of a graph the sum is
+    over the counted nodes and the count is that of the whole graph: over the batches of an epoch the terms add up to
+    the term of the whole graph.
     """
 
     sum: Tensor
@@ -91,7 +92,7 @@ class LossTerm:
 
     @property
     def scale(self) -> float:
-        """What the sum is multiplied with."""
+        """The factor of the sum."""
         return self.weight / (1 if self.count is None else self.count)
 
     def value(self) -> Tensor:
@@ -102,87 +103,93 @@ class LossTerm:
 class AbstractMethod(nn.Module, ABC):
     """A method, built as ``Method(shape, *, hyperparameters...)``.
 
-    A method without trainable parameters does all its work in :meth:`setup`. All randomness comes from
-    torch's default stream, which the loop seeds for the run and gives back afterwards.
+    A method without trainable parameters does all its work in :meth:`setup`. All random numbers come from torch's
+    default generator, which the training loop seeds and restores.
 
-    ``per_node`` names the parameters that have a row for every node. A method that names all of them, and borrows
-    what it needs of other nodes (``graph.halo``), can be trained in parts: it says so by ``in_parts``. One that names
-    all of them, and gives of a sample the terms of its counted nodes (``graph.sample``), can be trained ``on_samples``.
+    Attributes:
+        per_node: names of the parameters that have a row for every node.
+        supports_shards: can be trained on shards of a graph. Needs every parameter of a node in ``per_node``, and
+            rows of other shards from ``graph.halo``.
+        supports_samples: can be trained on samples of a graph. Needs every parameter of a node in ``per_node``, and
+            loss terms over the counted nodes of ``graph.sample`` only.
     """
 
     per_node: tuple[str, ...] = ()
-    in_parts: bool = False
-    on_samples: bool = False
+    supports_shards: bool = False
+    supports_samples: bool = False
 
     @property
     def reach(self) -> int:
-        """How many edges away the furthest node is that a prediction depends on, where a method knows."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how far it looks")
+        """The largest distance, in edges, of a node that a prediction depends on."""
+        raise NotImplementedError(f"{type(self).__name__} does not define its reach")
 
     @abstractmethod
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
-        """Predict these nodes of the graph, none of them named twice (None: every one).
+        """Predict these nodes of the graph, each at most once (None: every node).
 
-        A method may predict more than it is asked for: ``Prediction.nodes`` says what it did.
+        A method may predict more nodes than requested: see ``Prediction.nodes``.
         """
 
     @torch.no_grad()
     def predict(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
-        """Predict without dropout; a node of which nothing can be said gets the prior (``confgcn.models.prior``)."""
+        """Predict without dropout; uninformed nodes get the class prior (``confgcn.models.prior``)."""
+        was_training = self.training
         self.eval()
-        prediction: Prediction = self(graph, nodes).detached()
-        return replace(prediction, logits=prior_where_silent(graph, prediction.logits, prediction.nodes))
+        try:
+            prediction: Prediction = self(graph, nodes).detached()
+        finally:
+            self.train(was_training)
+        return replace(prediction, logits=prior_where_uninformed(graph, prediction.logits, prediction.nodes))
 
     def with_uniform_influence(self) -> AbstractMethod | None:
-        """The same trained weights, every neighbour counting the same; None where there are no influences."""
+        """The same trained weights with equal influence of all neighbours; None for a method without influences."""
         return None
 
     def extend(self, graph: Graph) -> AbstractMethod:
-        """The method for a graph with new nodes, weights unchanged; ``node_ids`` count on from those of the training.
+        """The method for a graph with new nodes, weights unchanged; ``node_ids`` of new nodes follow the known ones.
 
-        By default it is refused: what is kept for each node at training can not be made up for others.
+        Refused by default: parameters and results of single nodes cannot be computed without training.
         """
-        raise UsageError(f"{type(self).__name__} can say nothing of nodes that were not there at training: train again")
+        raise UsageError(f"{type(self).__name__} cannot predict nodes that were not in the training graph: train again")
 
     def setup(self, graph: Graph) -> None:
-        """Work done once, before the first step; what it finds is kept in buffers."""
+        """Work done once, before the first step; its results are kept in buffers."""
 
     def nodes_in_loss(self, graph: Graph) -> Tensor | None:
-        """The nodes whose logits the objective reads (None: every one); by default the training nodes."""
+        """The nodes whose logits the objective needs (None: all); by default the training nodes."""
         return graph.train
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         """The objective, term by term; by default the mean cross-entropy of the training nodes."""
-        return {"cross": cross_entropy(graph, prediction)}
+        return {"cross": LossTerm(cross_entropy(graph, prediction), graph.num_train_in_means)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for the optimiser; by default one group of all parameters.
 
-        ``weight_decay`` is a number, or a function that gives one for the squared norm of a parameter; a
-        ``learning_rate`` takes the place of the recipe's.
+        ``weight_decay`` is a number, or a function of the squared norm of a parameter; ``learning_rate`` replaces the
+        one of the recipe.
         """
         return [{"params": list(self.parameters())}]
 
 
 class InductiveMethod(AbstractMethod):
-    """A method that keeps nothing of single nodes, so that its weights serve any graph."""
+    """A method without parameters of single nodes: its weights apply to any graph."""
 
     def extend(self, graph: Graph) -> AbstractMethod:
         return self
 
 
-def cross_entropy(graph: Graph, prediction: Prediction, *, mean: bool = True) -> LossTerm:
-    r"""L_cross (section 5), as a sum (the paper) or a mean (the custom) over the training nodes.
+def cross_entropy(graph: Graph, prediction: Prediction) -> Tensor:
+    r"""The cross-entropy of the training nodes, as a sum.
 
     .. math:: L_{cross} = - \sum_{v \in V_l} \sum_j Y_{vj} \log \hat{Y}_{vj}
     """
-    nodes = graph.train
-    total = functional.cross_entropy(prediction.logits_of(nodes), graph.train_labels, reduction="sum")
-    return LossTerm(total, graph.num_train_in_means if mean else None)
+    logits = prediction.logits_of(graph.train)
+    return functional.cross_entropy(logits, graph.train_labels, reduction="sum")
 
 
-def present(quantity: Tensor | None) -> Tensor:
-    """A quantity of a prediction that only some methods give, where it must be there."""
+def require(quantity: Tensor | None) -> Tensor:
+    """An optional quantity of a prediction, where it must not be missing."""
     if quantity is None:
-        raise TypeError("this prediction has no confidences: its method gives none")
+        raise TypeError("this prediction has no label scores, precisions or influences: its method computes none")
     return quantity

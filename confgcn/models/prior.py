@@ -1,12 +1,10 @@
-r"""What is said of a node that no label speaks for, and what decides between classes that are equally likely.
-
-The prior of a class grows with its training nodes, and a little with how often it is found:
+r"""The class prior: the prediction for nodes without any information, and the tie-breaker between equal scores.
 
 .. math:: \pi_c \propto (n_c + 1) (1 + \tau s_c)
 
-with :math:`n_c` the number of training nodes of class c and :math:`s_c` its mean probability over the nodes of which
-something is known. So of classes with equally many labels the one that is found more often is said, and the order of
-the classes decides only where all else is equal.
+:math:`n_c` is the number of training nodes of class c and :math:`s_c` its mean probability over the informed nodes.
+Among classes with equally many labels the one that is predicted more often is preferred; the order of the classes
+decides only if these are equal too.
 """
 
 from __future__ import annotations
@@ -17,54 +15,51 @@ from torch import Tensor
 
 from confgcn.graph import Graph
 
-PRIOR_SHARE = 1e-3  # of every answer: no probability is zero, and equal ones are told apart
+PRIOR_SHARE = 1e-3  # of every class distribution: no probability is zero, and ties are broken
 TILT = 0.05  # tau
 
 
-def class_prior(graph: Graph, known: Tensor) -> Tensor:
-    """The prior, (C,), for the probabilities (n, C) of the nodes of which something is known.
+def class_prior(graph: Graph, informed: Tensor) -> Tensor:
+    """The prior, (C,), from the probabilities (n, C) of the informed nodes.
 
-    Of a part of a graph it is that of the whole: all parts ask for it at the same time.
+    In a shard of a graph it is the prior of the whole graph: all shards must call it together.
     """
     labels = torch.bincount(graph.train_labels, minlength=graph.num_classes)
-    found = torch.cat(
-        [known.sum(0, dtype=torch.double), labels.double(), torch.tensor([len(known)], dtype=torch.double)]
-    )
-    sums, counts, number = graph.over_all_parts(found).split([graph.num_classes, graph.num_classes, 1])
+    number = torch.tensor([len(informed)], dtype=torch.double)
+    own = torch.cat([informed.sum(0, dtype=torch.double), labels.double(), number])
+    sums, counts, number = graph.over_all_parts(own).split([graph.num_classes, graph.num_classes, 1])
     prior: Tensor = (counts + 1) * (1 + TILT * sums / number.clamp(min=1))
-    return (prior / prior.sum()).to(known.dtype)
+    return (prior / prior.sum()).to(informed.dtype)
 
 
 def log_probabilities(graph: Graph, scores: Tensor, reached: Tensor) -> Tensor:
-    """Class scores as log-probabilities, with the prior where there is nothing else to say, (N, C).
+    """Class scores as log-probabilities, (N, C); nodes that are not reached get the prior.
 
-    A reached node's scores, divided by their sum, are mixed with a thousandth of the prior, which decides between
-    equal ones; any other node gets the prior alone.
+    The scores of a reached node are divided by their sum and mixed with a share of ``PRIOR_SHARE`` of the prior.
 
-    Shapes: ``scores`` (N, C), not negative; ``reached`` (N,), true where scores are to be believed.
+    Shapes: ``scores`` (N, C), not negative; ``reached`` (N,), bool.
     """
-    found = scores / scores.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
-    prior = class_prior(graph, found.detach()[reached])
-    mixed = (1 - PRIOR_SHARE) * found + PRIOR_SHARE * prior
+    normalised = scores / scores.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
+    prior = class_prior(graph, normalised.detach()[reached])
+    mixed = (1 - PRIOR_SHARE) * normalised + PRIOR_SHARE * prior
     return torch.where(reached[:, None], mixed, prior).log()
 
 
-def prior_where_silent(graph: Graph, logits: Tensor, nodes: Tensor | None) -> Tensor:
-    """The logits of these nodes (None: of all), and the prior's where there was nothing to go by, (n, C).
+def prior_where_uninformed(graph: Graph, logits: Tensor, nodes: Tensor | None) -> Tensor:
+    """The logits of these nodes (None: of all), with those of the prior at uninformed nodes, (n, C).
 
-    That is a node without features, neighbours and label, whatever a method's biases say of it, and one all of whose
-    logits are equal.
+    Uninformed is a node without features, neighbours and label, and one whose logits are all equal.
     """
     blank = graph.is_blank if nodes is None else graph.is_blank[nodes]
-    is_silent = blank | (logits == logits[:, :1]).all(1)
-    if not graph.over_all_parts(is_silent.sum()):
+    is_uninformed = blank | (logits == logits[:, :1]).all(1)
+    if not graph.over_all_parts(is_uninformed.sum()):
         return logits
-    prior = class_prior(graph, logits[~is_silent].softmax(-1))
-    return torch.where(is_silent[:, None], prior.log(), logits)
+    prior = class_prior(graph, logits[~is_uninformed].softmax(-1))
+    return torch.where(is_uninformed[:, None], prior.log(), logits)
 
 
 def reached_by_labels(graph: Graph) -> Tensor:
-    """Is there a training node in the component of each node? (N,)"""
+    """Is there a training node in the connected component of each node? (N,)"""
     matrix = graph.adjacency.with_ones().to_scipy()
     component = torch.from_numpy(connected_components(matrix, directed=False)[1]).long()
     return torch.isin(component, component[graph.train])

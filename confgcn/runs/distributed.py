@@ -78,7 +78,7 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
     if request.seeds > 1:
         raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
-    if not method_class(settings.method).in_parts:
+    if not method_class(settings.method).supports_shards:
         raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
     check_batches(method_class(settings.method), settings.recipe, in_parts=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):

@@ -52,7 +52,7 @@ def check_batches(method: type[AbstractMethod], recipe: Recipe, *, in_parts: boo
     """Training on samples is for methods that know of them, and for one process."""
     if recipe.batch_size is None:
         return
-    if not method.on_samples:
+    if not method.supports_samples:
         raise UsageError(
             f"batch_size = {recipe.batch_size}: {method.__name__} can only be trained on the whole graph; "
             "leave batch_size out"

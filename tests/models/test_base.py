@@ -74,6 +74,13 @@ def test_a_prediction_needs_no_gradient(variant: tuple[str, str], six_nodes: Gra
     assert not any(value.requires_grad for value in given)
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_a_prediction_leaves_the_method_in_the_mode_it_was_in(six_nodes: Graph, training: bool) -> None:
+    method = build(("gcn", "default"), six_nodes).train(training)
+    method.predict(six_nodes.training_view())
+    assert [module.training for module in method.modules()] == [training] * len(list(method.modules()))
+
+
 def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], small_graph: Graph) -> None:
     first, second, other = (fitted(variant, small_graph, seed=seed).predict().logits for seed in (3, 3, 4))
     assert torch.equal(first, second)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph, Shard
-from confgcn.models.prior import class_prior, log_probabilities, prior_where_silent, reached_by_labels
+from confgcn.models.prior import class_prior, log_probabilities, prior_where_uninformed, reached_by_labels
 
 LABELS = [0, 0, 1, 2, 2, 2]  # of which 0, 0, 1 are for training
 
@@ -89,7 +89,7 @@ def test_gradients_flow_through_the_scores_and_not_the_prior(graph: Graph) -> No
 def test_where_all_logits_of_a_node_are_equal_the_prior_is_said(graph: Graph) -> None:
     logits = torch.randn(6, 3, dtype=torch.double)
     logits[1], logits[4] = 0.0, 7.0
-    ours = prior_where_silent(graph, logits, None)
+    ours = prior_where_uninformed(graph, logits, None)
     spoken = [0, 2, 3, 5]
     assert torch.equal(ours[spoken], logits[spoken])
     expected = prior_of(logits[spoken].softmax(1).mean(0).tolist())
@@ -97,13 +97,13 @@ def test_where_all_logits_of_a_node_are_equal_the_prior_is_said(graph: Graph) ->
 
 
 def test_where_no_node_says_anything_all_get_the_shares_of_labels(graph: Graph) -> None:
-    ours = prior_where_silent(graph, torch.zeros(6, 3), None)
+    ours = prior_where_uninformed(graph, torch.zeros(6, 3), None)
     torch.testing.assert_close(ours.exp(), torch.tensor([3 / 6, 2 / 6, 1 / 6]).expand(6, 3))
 
 
 def test_logits_that_are_equal_but_for_one_stay(graph: Graph) -> None:
     logits = torch.tensor([0.0, 0.0, 1e-6]).repeat(6, 1)
-    assert torch.equal(prior_where_silent(graph, logits, None), logits)
+    assert torch.equal(prior_where_uninformed(graph, logits, None), logits)
 
 
 def test_a_label_reaches_its_component_and_no_other(six_nodes: Graph) -> None:
@@ -123,11 +123,11 @@ def test_a_node_without_features_neighbours_and_label_gets_the_prior_whatever_it
     graph = Graph.build([(0, 1)], features, [0, 1, 1, 0, 1], train=[0, 2], test=[3, 4])  # 2 has a label, 1 a neighbour
     assert graph.is_blank.tolist() == [False, False, False, True, True]
     logits = torch.tensor([[1.0, 2.0]]).repeat(5, 1)
-    ours = prior_where_silent(graph, logits, None)
+    ours = prior_where_uninformed(graph, logits, None)
     assert torch.equal(ours[:3], logits[:3])
     prior = class_prior(graph, logits[:3].softmax(-1))
     torch.testing.assert_close(ours[3:].exp(), prior.expand(2, 2))
-    of_some = prior_where_silent(graph, logits[:2], torch.tensor([4, 0]))
+    of_some = prior_where_uninformed(graph, logits[:2], torch.tensor([4, 0]))
     assert torch.equal(of_some[1], logits[0])
     assert not torch.equal(of_some[0], logits[0])
 

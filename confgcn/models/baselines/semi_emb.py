@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape, cross_entropy
+from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape
 from confgcn.models.ranges import Count, NonNegative, Width
 from confgcn.ops import Linear, gather
 
@@ -57,7 +57,7 @@ class SemiEmb(InductiveMethod):
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         embedding = self.hidden(graph.features)  # g of every node
         edges = graph.neighbours
-        terms = {"cross": cross_entropy(graph, prediction)}
+        terms = super().loss_terms(graph, prediction)
         if edges.num_entries:
             drawn = torch.randint(edges.num_entries, (self.num_pairs,))
             close = _squared_distance(embedding, edges.rows[drawn], edges.indices[drawn])

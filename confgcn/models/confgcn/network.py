@@ -15,7 +15,7 @@ from torch.nn import functional
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.receptive_field import Hop, ReceptiveField
-from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, present
+from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, require
 from confgcn.models.confgcn import losses
 from confgcn.models.confgcn.influence import InfluenceNormalisation, InfluenceScore, influence, trusting_influence
 from confgcn.models.confgcn.label_distribution import LabelDistribution, MuForm, PrecisionForm, covariance
@@ -62,8 +62,8 @@ class ConfGCN(AbstractMethod):
     """
 
     per_node = ("label_distribution.raw_mu", "label_distribution.raw_precision")
-    in_parts = True
-    on_samples = True
+    supports_shards = True
+    supports_samples = True
 
     def __init__(
         self,
@@ -225,7 +225,8 @@ class ConfGCN(AbstractMethod):
         return None if reads_all or trusts_all else graph.train
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
-        terms = {"cross": cross_entropy(graph, prediction, mean=self.cross_is_mean)}
+        count = graph.num_train_in_means if self.cross_is_mean else None
+        terms = {"cross": LossTerm(cross_entropy(graph, prediction), count)}
         sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
         for name, weight in self.lambdas.items():
             if weight:
@@ -275,16 +276,16 @@ class ConfGCN(AbstractMethod):
 
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
         if self.smooth_over == "influence":
-            return losses.trusted_smooth_loss(present(prediction.distance), present(prediction.influence))
-        distance, sample = present(prediction.distance), graph.sample
+            return losses.trusted_smooth_loss(require(prediction.distance), require(prediction.influence))
+        distance, sample = require(prediction.distance), graph.sample
         return losses.smooth_loss(distance, None if sample is None else sample.importance[: len(distance)])
 
     def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
-        mu, precision = present(prediction.mu), present(prediction.precision)
+        mu, precision = require(prediction.mu), require(prediction.precision)
         return losses.label_loss(mu, precision, graph.train, graph.train_one_hot, certainty=self.certainty)
 
     def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
-        mu, logits = present(prediction.mu), prediction.logits
+        mu, logits = require(prediction.mu), prediction.logits
         if self.const_over == "consensus":
             consensus = self.label_distribution.consensus(graph.counted_node_rows)
             return losses.consensus_loss(mu, consensus, softmax(logits))
@@ -293,9 +294,9 @@ class ConfGCN(AbstractMethod):
         return losses.const_loss(mu, softmax(logits))
 
     def _reg(self, graph: Graph, prediction: Prediction) -> Tensor:
-        precision = present(prediction.precision)
+        precision = require(prediction.precision)
         if self.reg_on == "evidence":
-            return losses.evidence_loss(precision, present(prediction.evidence))
+            return losses.evidence_loss(precision, require(prediction.evidence))
         return losses.reg_loss(covariance(precision) if self.reg_on == "covariance" else precision)
 
 

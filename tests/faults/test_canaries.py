@@ -26,7 +26,7 @@ import typer.main
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.cli.main import app
 from confgcn.data.formats.graph_files import read_graph
-from confgcn.data.formats.planetoid import PARTS
+from confgcn.data.formats.planetoid import SUFFIXES
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
 from confgcn.io.checksums import SUMS, write_checksums
@@ -57,7 +57,7 @@ GRAPH_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     *((name, ("inspect", *TABLES, "--features", name)) for name in ("f.npy", "f.npz")),
     *((f"x.{suffix}", ("inspect", f"./x.{suffix}")) for suffix in ("npz", "npy", "graphml", "csv", "parquet", "pt")),
     *((f"mygraph/{name}", ("inspect", "mygraph")) for name in ("edges.csv", "nodes.csv", "features.npz")),
-    *((f"small/ind.small.{part}", ("inspect", "small")) for part in PARTS),
+    *((f"small/ind.small.{part}", ("inspect", "small")) for part in SUFFIXES),
     *((f"Cora/ind.cora.{part}", ("inspect", "cora", "--data-dir", ".")) for part in ("x", "graph", "test.index")),
     ("cora_ml/cora_ml.npz", ("inspect", "cora_ml", "--data-dir", ".")),
     *((f"shards/{name}", ("inspect", "shards")) for name in (MANIFEST, NAMES, "columns.npy")),
@@ -236,7 +236,7 @@ def test_from_outside_the_file_is_refused_by_name(
 
 @pytest.mark.fault("S01")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("pickle")])
-@pytest.mark.parametrize("part", [part for part in PARTS if part != "test.index"])
+@pytest.mark.parametrize("part", [part for part in SUFFIXES if part != "test.index"])
 def test_the_refused_name_of_a_planetoid_file_is_said(
     outside: Outside, sound: Path, canaries: dict[str, bytes], part: str, kind: str
 ) -> None:

@@ -49,7 +49,7 @@ READ_BY: dict[str, str | None] = {
     "data/formats/parquet.py": "table/",
     "data/sources.py": "named/",
     "data/formats/store_output.py": "mapped/",
-    "data/formats/unpickle.py": "planetoid/",
+    "data/formats/planetoid_pickle.py": "planetoid/",
     "data/formats/whole_folder.py": None,
     "runs/outputs.py": "resume/",
     "runs/run_records.py": "load/",

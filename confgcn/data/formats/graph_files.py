@@ -16,7 +16,7 @@ from confgcn.data.formats.graph_npz import is_graph_npz, read_graph_npz
 from confgcn.data.formats.graph_store import is_store, open_store
 from confgcn.data.formats.graphml import read_graphml
 from confgcn.data.formats.parquet import MAGIC, read_parquet
-from confgcn.data.formats.planetoid import PARTS as PLANETOID_PARTS
+from confgcn.data.formats.planetoid import SUFFIXES as PLANETOID_SUFFIXES
 from confgcn.data.formats.planetoid import read_planetoid
 from confgcn.data.formats.store_check import check_store
 from confgcn.data.formats.table import Table, listed
@@ -149,7 +149,7 @@ def _planetoid_prefix(path: Path) -> Path | None:
 
 
 def _read_planetoid(prefix: Path) -> RawGraph:
-    parts = {part: prefix.with_name(f"{prefix.name}.{part}") for part in PLANETOID_PARTS}
+    parts = {part: prefix.with_name(f"{prefix.name}.{part}") for part in PLANETOID_SUFFIXES}
     missing = [part for part, path in parts.items() if not path.exists()]
     if missing:
         raise ResourceError(f"{prefix.absolute()}: the parts {', '.join(missing)} are missing")

@@ -1,4 +1,4 @@
-"""The planetoid files (Yang, Cohen, Salakhutdinov 2016): ``ind.<name>.x``, ``y``, ``tx``, ... -> Graph."""
+"""Planetoid files (Yang, Cohen, Salakhutdinov 2016): ``ind.<name>.x``, ``y``, ``tx``, ... -> Graph."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from confgcn.data.formats.unpickle import read_capped, read_pickle
+from confgcn.data.formats.planetoid_pickle import read_limited, read_pickle
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph import Graph
 from confgcn.graph.checks import IntArray
 
-PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
+SUFFIXES = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 VALIDATION_SIZE = 500  # Kipf and Welling 2017: the 500 nodes after the training nodes
 
 
 def file_names(name: str) -> list[str]:
     """The eight files of a planetoid data set."""
-    return [f"ind.{name}.{part}" for part in PARTS]
+    return [f"ind.{name}.{suffix}" for suffix in SUFFIXES]
 
 
 def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION_SIZE) -> Graph:
@@ -29,10 +29,10 @@ def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION
     ``allx`` holds the first nodes, ``tx`` the test nodes in the order of ``test.index``. Numbers in the range of
     the test nodes that ``test.index`` leaves out (15 in Citeseer) are nodes without features and label.
     """
-    parts = {part: _read_part(folder / f"ind.{name}.{part}") for part in PARTS[:-1]}
+    contents = {suffix: _read_file(folder / f"ind.{name}.{suffix}") for suffix in SUFFIXES[:-1]}
     test = _read_test_index(folder / f"ind.{name}.test.index")
-    _check_agreement(folder, parts, test)
-    _, y, tx, ty, allx, ally, neighbours = parts.values()  # x and y are the first rows of allx and ally
+    _check_agreement(folder, contents, test)
+    _, y, tx, ty, allx, ally, neighbours = contents.values()  # x and y are the first rows of allx and ally
     positions = np.concatenate([np.arange(allx.shape[0]), test])
     num_nodes = int(max(positions.max(), max(neighbours, default=0))) + 1
     if num_nodes > 2 * len(positions):
@@ -50,17 +50,17 @@ def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION
     )
 
 
-def _read_part(path: Path) -> Any:
+def _read_file(path: Path) -> Any:
     """Features as a matrix, labels as an array, the graph as a dictionary, by the name of the file."""
     expected = {"x": sp.csr_matrix, "y": np.ndarray, "h": dict}[path.name[-1]]
-    part = read_pickle(path)
-    if not isinstance(part, expected):
-        raise CorruptFileError(f"{path}: expected a {expected.__name__}, got a {type(part).__name__}")
+    content = read_pickle(path)
+    if not isinstance(content, expected):
+        raise CorruptFileError(f"{path}: expected a {expected.__name__}, got a {type(content).__name__}")
     if expected is np.ndarray:
-        _check_one_hot(path, part)
+        _check_one_hot(path, content)
     elif expected is dict:
-        _check_neighbours(path, part)
-    return part
+        _check_neighbours(path, content)
+    return content
 
 
 def _check_one_hot(path: Path, labels: npt.NDArray[Any]) -> None:
@@ -73,12 +73,12 @@ def _check_one_hot(path: Path, labels: npt.NDArray[Any]) -> None:
     counts = labels.sum(1)
     if (counts > 1).any():
         row = int(np.argmax(counts > 1))
-        raise CorruptFileError(f"{path}: row {row} is of {int(counts[row])} classes, expected one at most")
+        raise CorruptFileError(f"{path}: row {row} has {int(counts[row])} classes, expected one at most")
 
 
 def _check_neighbours(path: Path, neighbours: dict[Any, Any]) -> None:
     named = sum(len(others) for others in neighbours.values() if isinstance(others, list))
-    if named > path.stat().st_size:  # a pickle can hand out one long list again and again
+    if named > path.stat().st_size:  # a pickle can refer to one long list many times
         raise CorruptFileError(f"{path}: names {named:,} neighbours, more than a file of its size can hold")
     for node, others in neighbours.items():
         for number in [node, *others] if isinstance(others, list) else [others]:
@@ -91,46 +91,46 @@ def _check_neighbours(path: Path, neighbours: dict[Any, Any]) -> None:
 
 def _read_test_index(path: Path) -> IntArray:
     try:
-        test = np.array(read_capped(path).decode().split(), dtype=np.int64)
+        test = np.array(read_limited(path).decode().split(), dtype=np.int64)
     except (ValueError, OverflowError) as error:
         raise CorruptFileError(f"{path}: expected one node number per line ({error})") from None
     if (test < 0).any():
         raise CorruptFileError(f"{path}: node numbers must not be negative, got {test.min()}")
     if len(np.unique(test)) != len(test):
-        raise CorruptFileError(f"{path}: a node number stands twice")
+        raise CorruptFileError(f"{path}: a node number is listed twice")
     return test
 
 
-def _check_agreement(folder: Path, parts: dict[str, Any], test: IntArray) -> None:
-    """Parts that describe the same nodes must have the same number of rows, or columns."""
+def _check_agreement(folder: Path, contents: dict[str, Any], test: IntArray) -> None:
+    """Files that describe the same nodes must have the same number of rows, or columns."""
     sizes = {
-        "rows of tx and numbers in test.index": (parts["tx"].shape[0], len(test)),
-        "rows of x and y": (parts["x"].shape[0], len(parts["y"])),
-        "rows of tx and ty": (parts["tx"].shape[0], len(parts["ty"])),
-        "rows of allx and ally": (parts["allx"].shape[0], len(parts["ally"])),
-        "columns of allx and tx": (parts["allx"].shape[1], parts["tx"].shape[1]),
-        "classes of ally and ty": (parts["ally"].shape[-1], parts["ty"].shape[-1]),
+        "rows of tx and numbers in test.index": (contents["tx"].shape[0], len(test)),
+        "rows of x and y": (contents["x"].shape[0], len(contents["y"])),
+        "rows of tx and ty": (contents["tx"].shape[0], len(contents["ty"])),
+        "rows of allx and ally": (contents["allx"].shape[0], len(contents["ally"])),
+        "columns of allx and tx": (contents["allx"].shape[1], contents["tx"].shape[1]),
+        "classes of ally and ty": (contents["ally"].shape[-1], contents["ty"].shape[-1]),
     }
     for what, (first, second) in sizes.items():
         if first != second:
             raise CorruptFileError(f"{folder}: {what} differ, {first} and {second}")
-    rows = parts["allx"].shape[0]
+    rows = contents["allx"].shape[0]
     if not rows or not len(test) or test.min() < rows:
         raise CorruptFileError(f"{folder}: allx has {rows} rows, test.index must name nodes from {rows} on")
-    if not np.array_equal(parts["y"], parts["ally"][: len(parts["y"])]):
+    if not np.array_equal(contents["y"], contents["ally"][: len(contents["y"])]):
         raise CorruptFileError(f"{folder}: y does not hold the first rows of ally")
-    if not _are_equal(parts["x"], parts["allx"][: len(parts["y"])]):
+    if not _are_equal(contents["x"], contents["allx"][: len(contents["y"])]):
         raise CorruptFileError(f"{folder}: x does not hold the first rows of allx")
 
 
 def _are_equal(first: sp.csr_matrix, second: sp.csr_matrix) -> bool:
-    """Entry by entry; a value that is no number equals itself, it is refused elsewhere."""
+    """Entry by entry; NaN equals NaN here, because non-finite features are refused elsewhere."""
     one, other = first.copy(), second.copy()
     for matrix in (one, other):
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-    parts = ((getattr(one, part), getattr(other, part)) for part in ("indptr", "indices", "data"))
-    return one.shape == other.shape and all(np.array_equal(*pair, equal_nan=True) for pair in parts)
+    pairs = ((getattr(one, key), getattr(other, key)) for key in ("indptr", "indices", "data"))
+    return one.shape == other.shape and all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
 
 
 def _edges(path: Path, neighbours: dict[int, list[int]], num_nodes: int) -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.formats import unpickle
+from confgcn.data.formats import planetoid_pickle
 from confgcn.data.formats.planetoid import file_names, read_planetoid
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
@@ -99,7 +99,7 @@ def test_a_node_that_only_the_dictionary_names_is_part_of_the_graph(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "problem"),
     [
         pytest.param({"test_index": [8, 5]}, "test.index differ, 3 and 2", id="test.index too short"),
         pytest.param({"test_index": [8, 5, 5]}, "test.index", id="test.index repeats"),
@@ -110,28 +110,26 @@ def test_a_node_that_only_the_dictionary_names_is_part_of_the_graph(tmp_path: Pa
         pytest.param({"graph": np.eye(2)}, "graph", id="graph is an array"),
     ],
 )
-def test_files_that_contradict_each_other_are_corrupt(tmp_path: Path, change: dict[str, Any], words: str) -> None:
-    with pytest.raises(CorruptFileError, match=words) as caught:
+def test_files_that_contradict_each_other_are_corrupt(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CorruptFileError, match=problem) as caught:
         read(tmp_path, **change)
     assert str(tmp_path) in str(caught.value)
 
 
-@pytest.mark.parametrize(("target", "words"), [(-1, "names node -1"), (99, "names node 99")])
-def test_neighbours_that_are_no_nodes_are_named(tmp_path: Path, target: int, words: str) -> None:
-    with pytest.raises(DataError, match=words):
+@pytest.mark.parametrize(("target", "problem"), [(-1, "names node -1"), (99, "names node 99")])
+def test_neighbours_that_are_no_nodes_are_named(tmp_path: Path, target: int, problem: str) -> None:
+    with pytest.raises(DataError, match=problem):
         read(tmp_path, graph={**NEIGHBOURS, 0: [target]})
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "problem"),
     [
         pytest.param({"ally": ONE_HOT.ravel()}, r"ind\.tiny\.ally: expected a row per node.*\(10,\)", id="one side"),
         pytest.param({"ally": ONE_HOT[:, :0]}, r"ally: expected a row per node.*\(5, 0\)", id="no class"),
         pytest.param({"ty": TEST_Y * 2}, r"ind\.tiny\.ty: row 0, column 1 is 2, expected 0 or 1", id="two"),
         pytest.param({"ty": TEST_Y * np.nan}, r"ty: row 0, column 0 is nan, expected 0 or 1", id="not a number"),
-        pytest.param(
-            {"ty": TEST_Y | 1}, r"ind\.tiny\.ty: row 0 is of 2 classes, expected one at most", id="two classes"
-        ),
+        pytest.param({"ty": TEST_Y | 1}, r"ind\.tiny\.ty: row 0 has 2 classes, expected one at most", id="two classes"),
         pytest.param({"graph": {0: 5}}, r"ind\.tiny\.graph: '0' names node 5, expected a list", id="no list"),
         pytest.param({"graph": {0: ["1"]}}, "'0' names a str, expected a list of whole numbers", id="a text"),
         pytest.param({"graph": {0: [True]}}, "'0' names a bool", id="a truth value"),
@@ -145,8 +143,8 @@ def test_neighbours_that_are_no_nodes_are_named(tmp_path: Path, target: int, wor
         pytest.param({"x": ALL_X[1:3]}, "x does not hold the first rows of allx", id="another x"),
     ],
 )
-def test_parts_of_another_form_are_corrupt(tmp_path: Path, change: dict[str, Any], words: str) -> None:
-    with pytest.raises(CorruptFileError, match=words):
+def test_files_of_another_form_are_corrupt(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CorruptFileError, match=problem):
         read(tmp_path, **change)
 
 
@@ -165,7 +163,7 @@ def test_a_large_list_of_test_nodes_is_not_read(tmp_path: Path, monkeypatch: pyt
     read(tmp_path)
     largest = max(file.stat().st_size for file in tmp_path.iterdir())
     (tmp_path / "ind.tiny.test.index").write_text("8\n5\n6\n" + "\n" * largest)
-    monkeypatch.setattr(unpickle, "MAX_FILE_BYTES", largest)
+    monkeypatch.setattr(planetoid_pickle, "MAX_FILE_BYTES", largest)
     with pytest.raises(DataError, match=rf"test\.index: larger than {largest} bytes"):
         read_planetoid(tmp_path, "tiny")
 

@@ -29,7 +29,7 @@ from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.graph import Graph
 from confgcn.models.base import require
 from confgcn.runs.settings import RunSettings, make_method, resolve
-from confgcn.runs.sharded_graph import columns_of, make_shards
+from confgcn.runs.stored_graph import columns_of, make_shards
 from confgcn.sparse import SparseMatrix
 from confgcn.training.group import ALONE
 from confgcn.training.loop import TrainingLoop

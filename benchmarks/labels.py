@@ -22,8 +22,9 @@ from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.cross_validation import FEWEST_LABELS
+from confgcn.runs.request import run_config
 from confgcn.runs.saved import as_saved
-from confgcn.runs.train import fit_in_memory, run_config
+from confgcn.runs.train import fit_in_memory
 
 RESULTS = Path(__file__).parent / "results"
 GRAPHS = ("citeseer", "cora", "pubmed")

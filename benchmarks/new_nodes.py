@@ -22,8 +22,9 @@ from confgcn.evaluation.accuracy import accuracy
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.new_nodes import predict_new_nodes
+from confgcn.runs.request import run_config
 from confgcn.runs.saved import as_saved
-from confgcn.runs.train import fit_in_memory, run_config, trained_loop
+from confgcn.runs.train import fit_in_memory, trained_loop
 
 RESULTS = Path(__file__).parent / "results" / "new_nodes.json"
 GRAPHS = ("cora", "pubmed")

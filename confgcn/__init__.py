@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from confgcn.graph import Graph as Graph
     from confgcn.models.baselines.gcn import GCN as GCN
     from confgcn.models.confgcn.network import ConfGCN as ConfGCN
+    from confgcn.runs.request import RunRequest as RunRequest
     from confgcn.runs.saved import load_run as load_run
-    from confgcn.runs.train import RunRequest as RunRequest
     from confgcn.runs.train import train as train
 
 __version__ = "0.1.0"
@@ -23,7 +23,7 @@ _HOMES = {
     "ConfGCNClassifier": "confgcn.estimator",
     "GCN": "confgcn.models.baselines.gcn",
     "Graph": "confgcn.graph",
-    "RunRequest": "confgcn.runs.train",
+    "RunRequest": "confgcn.runs.request",
     "load_graph": "confgcn.data.datasets",
     "load_run": "confgcn.runs.saved",
     "train": "confgcn.runs.train",

@@ -32,11 +32,12 @@ from confgcn.report.formatting import decision_text
 from confgcn.runs.directory import RunDirectory, claimed
 from confgcn.runs.estimator_record import EstimatorRecord, plain
 from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.graph_source import GivenGraph
+from confgcn.runs.graph_input import InMemoryGraph
 from confgcn.runs.new_nodes import predict_new_nodes
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.saved import as_saved, finished_run, keep_run
-from confgcn.runs.shares import Shares
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config
+from confgcn.runs.stored_graph import Shares
+from confgcn.runs.train import fit_in_memory
 from confgcn.training.seed import seeded
 
 Array = npt.NDArray[Any]
@@ -112,7 +113,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for notice in built.notices():
             tell(notice)
         with computing_with(plain(self.threads)):
-            loaded = request.source.load(request.split_seed_of(0))
+            loaded = request.graph_input.load(request.split_seed_of(0))
             run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
         self._take(run, raw.ids, LabelValues.of(y, built.class_names))
         return self
@@ -243,7 +244,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(settings, Mapping):
             raise UsageError(f'settings = {settings!r}: expected a mapping, such as {{"epochs": 200}}')
         request = RunRequest(
-            GivenGraph(graph, Shares(self.validation, self.test)),
+            InMemoryGraph(graph, Shares(self.validation, self.test)),
             method=self.method,
             preset=self.preset,
             seed=plain(self.random_state),

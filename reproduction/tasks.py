@@ -12,7 +12,8 @@ from confgcn.data.datasets import load_graph
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, ResourceError, StoppedError
 from confgcn.io.checksums import verify
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 from reproduction.confidence_measurements import Confidences
 from reproduction.jobs import Job
 from reproduction.measurements import MEASURES, Measurements

@@ -36,8 +36,9 @@ from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
 from confgcn.io.files import read_sealed, write_sealed
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.graph_source import GraphFiles
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.graph_input import GraphFiles
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data

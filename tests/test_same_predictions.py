@@ -20,8 +20,9 @@ from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.raw import RawGraph
 from confgcn.estimator import ConfGCNClassifier
-from confgcn.runs.graph_source import GraphFiles
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.graph_input import GraphFiles
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data

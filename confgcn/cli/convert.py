@@ -13,12 +13,12 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.graph_input import GraphInput
 
 
 @takes_graph
 def convert(
-    source: GraphSource,
+    graph_input: GraphInput,
     *,
     out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables or for --mapped.")],
     tables: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of tables.")] = "csv",
@@ -36,23 +36,24 @@ def convert(
 
     or, for a graph larger than memory: confgcn convert arrays/ --out large --mapped
     """
-    from confgcn.runs.graph_source import files_of
+    from confgcn.runs.graph_input import input_files
 
-    target, *sources = (Path(os.path.realpath(path)) for path in (out, *files_of(source)))  # also of links in a circle
-    if any(target in (path, path.parent) for path in sources):
+    # realpath, because it also resolves links that point at each other
+    target, *inputs = (Path(os.path.realpath(path)) for path in (out, *input_files(graph_input)))
+    if any(target in (path, path.parent) for path in inputs):
         raise UsageError(f"{out} is what is read, or its folder: a graph is not written over itself")
-    files = _write_mapped(source, out, overwrite) if mapped else _write(source, out, tables, overwrite)
+    files = _write_mapped(graph_input, out, overwrite) if mapped else _write(graph_input, out, tables, overwrite)
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:
         print_paths(files)
 
 
-def _write(source: GraphSource, out: Path, tables: Literal["csv", "parquet"], overwrite: bool) -> list[Path]:
+def _write(graph_input: GraphInput, out: Path, tables: Literal["csv", "parquet"], overwrite: bool) -> list[Path]:
     from confgcn.data.formats.graph_output import write_graph
     from confgcn.io.files import write_together
 
-    raw = source.raw()
+    raw = graph_input.raw()
     for text in raw.remarks:
         notice(text)
     contents: dict[Path, bytes] = {}
@@ -61,12 +62,12 @@ def _write(source: GraphSource, out: Path, tables: Literal["csv", "parquet"], ov
     return files
 
 
-def _write_mapped(source: GraphSource, out: Path, overwrite: bool) -> list[Path]:
+def _write_mapped(graph_input: GraphInput, out: Path, overwrite: bool) -> list[Path]:
     from confgcn.data.formats.store_output import write_store
     from confgcn.io.signals import stop_request
-    from confgcn.runs.mapped_output import arrays_of_source
+    from confgcn.runs.graph_input import arrays_for_mapping
 
-    with stop_request() as stop, arrays_of_source(source) as arrays:
+    with stop_request() as stop, arrays_for_mapping(graph_input) as arrays:
         stop.at_once = True  # and what was written goes
         for text in arrays.remarks:
             notice(text)

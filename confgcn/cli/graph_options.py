@@ -17,7 +17,7 @@ from confgcn.data.graph_names import GRAPH_NAMES, check_graph_name, is_path
 from confgcn.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.graph_input import GraphInput
 
 FILES, TABLES = "A graph of your own", "Columns of your tables"
 
@@ -72,14 +72,14 @@ def graph_options(
     ] = False,
     data_dir: DataDir = None,
     config: ConfigFile = None,
-) -> GraphSource:
-    """The source that these options describe."""
+) -> GraphInput:
+    """The graph input that these options describe."""
     _check_named(graph, edges)
 
     from confgcn.data.formats.tables import TableOptions
     from confgcn.data.structural import KINDS, check_structural
-    from confgcn.runs.graph_source import GraphFiles, NamedGraph, mapped_or_read
-    from confgcn.runs.shares import Shares
+    from confgcn.runs.graph_input import GraphFiles, NamedGraph, files_input
+    from confgcn.runs.stored_graph import Shares
 
     shares = Shares(validation, test)
     structural = _separated(add_features)
@@ -102,19 +102,19 @@ def graph_options(
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
         return NamedGraph(str(graph), data_dir)
     path = Path(graph) if graph else None
-    return mapped_or_read(GraphFiles(path, edges, nodes, features, options, structural, shares))
+    return files_input(GraphFiles(path, edges, nodes, features, options, structural, shares))
 
 
 def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all of ``graph_options``; it receives what they describe as its first argument, ``source``."""
+    """Give a command all of ``graph_options``; the command receives the graph input they describe first."""
     asked = inspect.signature(graph_options).parameters
     hints = {
         **_hints(command),
         **_hints(graph_options),
-    }  # --source is an option, the command's source what comes of all
+    }
 
     @functools.wraps(command)
-    def with_source(**given: Any) -> None:
+    def with_graph(**given: Any) -> None:
         described = {name: given.pop(name) for name in asked}
         with _also_read_from(described["config"]):
             command(graph_options(**described), **given)
@@ -124,9 +124,9 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
         parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in (*asked.values(), *own)
     ]
-    with_source.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
-    with_source.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-    return with_source
+    with_graph.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
+    with_graph.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    return with_graph
 
 
 @contextmanager
@@ -141,8 +141,8 @@ def _also_read_from(config: Path | None) -> Iterator[None]:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of the parameters; that of the source, which is known to type checkers alone, is left open."""
-    return get_type_hints(function, include_extras=True, localns={"GraphSource": Any})
+    """The types of the parameters; ``GraphInput``, imported for type checkers alone, is left open."""
+    return get_type_hints(function, include_extras=True, localns={"GraphInput": Any})
 
 
 def _check_named(graph: str | None, edges: Path | None) -> None:

@@ -12,12 +12,12 @@ from confgcn.cli.graph_options import takes_graph
 
 if TYPE_CHECKING:
     from confgcn.data.statistics import GraphStatistics
-    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.graph_input import GraphInput
 
 
 @takes_graph
 def inspect(
-    source: GraphSource,
+    graph_input: GraphInput,
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -28,9 +28,9 @@ def inspect(
     or, for the row of the paper's Table 1: confgcn inspect cora
     """
     from confgcn.data.findings import findings
-    from confgcn.runs.graph_source import load_to_look_at
+    from confgcn.runs.graph_input import load_for_inspection
 
-    loaded, statistics = load_to_look_at(source, split_seed)
+    loaded, statistics = load_for_inspection(graph_input, split_seed)
     found = findings(loaded, statistics)
     if as_json:
         print_json({**asdict(statistics), "findings": [asdict(finding) for finding in found]})

@@ -12,12 +12,12 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_PARTS
 
 if TYPE_CHECKING:
-    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.graph_input import GraphInput
 
 
 @takes_graph
 def partition(
-    source: GraphSource,
+    graph_input: GraphInput,
     parts: Annotated[int, typer.Option(min=1, max=MAX_PARTS, help="Number of shards: at least one a worker.")],
     out: Annotated[Path, path_option(help="New folder for the shards.")],
     by: Annotated[
@@ -33,13 +33,13 @@ def partition(
 
     then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
     """
-    from confgcn.runs.sharded_graph import cut_notices, make_shards
+    from confgcn.runs.stored_graph import make_shards, partition_notices
 
-    graph = source.load(split_seed)
+    graph = graph_input.load(split_seed)
     for text in graph.notices():
         notice(text)
-    record = make_shards(out, graph, parts, how=by, is_named=source.is_named, split_seed=split_seed)
-    for text in cut_notices(record, by):
+    record = make_shards(out, graph, parts, how=by, is_named=graph_input.is_named, split_seed=split_seed)
+    for text in partition_notices(record, by):
         notice(text)
     edges = max(record["entries"] - record["num_nodes"], 1)
     found = {"shards": str(out), "parts": record["parts"], "cut": record["crossing"] / edges}

@@ -53,7 +53,7 @@ def predict(
         _check_nothing_new({"--nodes": nodes, "--features": features, "--update-existing": update_existing}, out)
 
     from confgcn.runs.directory import RunDirectory
-    from confgcn.runs.graph_source import GraphFiles
+    from confgcn.runs.graph_input import GraphFiles
     from confgcn.runs.prediction_files import write_new_predictions
 
     files = None if edges is None and graph is None else GraphFiles(graph, edges, nodes, features)

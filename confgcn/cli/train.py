@@ -21,13 +21,13 @@ from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_WORKERS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from confgcn.runs.graph_source import GraphSource
-    from confgcn.runs.train import RunRequest
+    from confgcn.runs.graph_input import GraphInput
+    from confgcn.runs.request import RunRequest
 
 
 @takes_graph
 def train(
-    source: GraphSource,
+    graph_input: GraphInput,
     context: typer.Context,
     method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
@@ -76,12 +76,12 @@ def train(
     from confgcn.cli.progress import KeepFreedMemory, ProgressBar
     from confgcn.io.allocator import return_freed_memory
     from confgcn.runs.distributed import train_in_parts
+    from confgcn.runs.request import RunRequest
     from confgcn.runs.settings import joined_settings
-    from confgcn.runs.train import RunRequest
     from confgcn.runs.train import train as run
 
     request = RunRequest(
-        graph=source,
+        graph=graph_input,
         method=method,
         preset=preset,
         seed=seed,
@@ -96,7 +96,7 @@ def train(
     if workers > 1 and not in_parts:
         _launch(workers, request)
         return
-    bar = ProgressBar(one_line(f"{source.name}, {method}"))
+    bar = ProgressBar(one_line(f"{graph_input.name}, {method}"))
     try:
         if in_parts:
             return_freed_memory()
@@ -119,7 +119,7 @@ def _launch(workers: int, request: RunRequest) -> None:
     from confgcn.runs.distributed import check_request
 
     words = sys.argv[1:]
-    name = f"{request.source.name}-{workers}-workers"
+    name = f"{request.graph_input.name}-{workers}-workers"
     check_request(replace(request, out=request.out or name), workers)
     if request.out is None:
         words += ["--out", str(free_directory(Path("runs"), name))]

@@ -12,12 +12,12 @@ from confgcn.cli.graph_options import takes_graph
 from confgcn.limits import MAX_SEEDS
 
 if TYPE_CHECKING:
-    from confgcn.runs.graph_source import GraphSource
+    from confgcn.runs.graph_input import GraphInput
 
 
 @takes_graph
 def tune(
-    source: GraphSource,
+    graph_input: GraphInput,
     *,
     space: Annotated[Path, path_option(help="TOML file of ranges, one per setting.")],
     study: Annotated[Path, path_option(help="Database of the search; an existing one is continued.")],
@@ -34,11 +34,11 @@ def tune(
     For example: confgcn tune mygraph/ --validation 0.3 --space ranges.toml --study search.db
     """
     from confgcn.io.allocator import keep_freed_memory
-    from confgcn.runs.train import RunRequest
+    from confgcn.runs.request import RunRequest
     from confgcn.runs.tune import search
 
     request = RunRequest(
-        graph=source,
+        graph=graph_input,
         method=method,
         preset=preset,
         seeds=seeds,

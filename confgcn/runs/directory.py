@@ -22,7 +22,7 @@ _SIGN = SCHEMA_KEY.encode()
 MOST_DIGITS = 20  # of the number of a process
 UNKNOWN = "unknown"  # the process, where the lock does not name it
 MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
-PLACES = {f"source.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
+PLACES = {f"input.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 

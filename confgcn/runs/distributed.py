@@ -28,10 +28,11 @@ from confgcn.runs import outputs
 from confgcn.runs.cross_validation import check_fittable, is_needed
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
 from confgcn.runs.joined_run import Part, conclude_whole, finish_whole, join_parts, without_weights
+from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import DataSettings, RunSettings, make_method
-from confgcn.runs.sharded_graph import ShardedGraph, columns_of, cut_notices, make_shards
-from confgcn.runs.train import Notify, RunRequest, resumable, run_config, settings_notices, summarise
+from confgcn.runs.stored_graph import ShardedGraph, columns_of, make_shards, partition_notices
+from confgcn.runs.train import Notify, resumable, summarise
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopInSetup, resume_from
@@ -83,8 +84,8 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     check_batches(method_class(settings.method), settings.recipe, in_parts=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
-    if isinstance(request.source, ShardedGraph):
-        request.source.folder.parts_of(0, workers)
+    if isinstance(request.graph_input, ShardedGraph):
+        request.graph_input.folder.parts_of(0, workers)
     return Path(request.out), settings
 
 
@@ -97,19 +98,19 @@ def _opened(
     request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, held: ExitStack, notify: Notify
 ) -> ShardFolder:
     """The graph in shards, made where it is not; the run's first files are written when all has been looked at."""
-    source = request.source
-    folder = ShardFolder(source.path if isinstance(source, ShardedGraph) else RunDirectory(out).shards)
-    if isinstance(source, ShardedGraph):
-        source.check_split(request.split_seed)
+    given = request.graph_input
+    folder = ShardFolder(given.path if isinstance(given, ShardedGraph) else RunDirectory(out).shards)
+    if isinstance(given, ShardedGraph):
+        given.check_split(request.split_seed)
         _look_at_shards(folder, settings, group)
     if group.rank == 0:
-        graph = None if isinstance(source, ShardedGraph) else _whole(request, settings, group.size)
+        graph = None if isinstance(given, ShardedGraph) else _whole(request, settings, group.size)
         for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
             notify(notice)
         group.remember(BEGUN)
         _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
     group.set_up()
-    if not isinstance(source, ShardedGraph) and is_shard_folder(folder.path):
+    if not isinstance(given, ShardedGraph) and is_shard_folder(folder.path):
         check_shards(folder, folder.parts_of(group.rank, group.size))
     return folder
 
@@ -129,7 +130,7 @@ def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGr
 
 def _whole(request: RunRequest, settings: RunSettings, size: int) -> Graph:
     """The graph that is to be cut."""
-    graph = request.source.load(request.split_seed)
+    graph = request.graph_input.load(request.split_seed)
     check_fittable(graph, settings)
     if is_needed(graph, settings):
         raise _no_validation(graph.name)
@@ -164,9 +165,11 @@ def _begin(
     elif graph is not None:
         damages += _clear_unfit(folder.path, fingerprint, size)
         if not is_shard_folder(folder.path):
-            cut = make_shards(folder.path, graph, size, is_named=request.source.is_named, split_seed=request.split_seed)
-            damages += cut_notices(cut)
-    if graph is not None and request.source.needs_copy:
+            cut = make_shards(
+                folder.path, graph, size, is_named=request.graph_input.is_named, split_seed=request.split_seed
+            )
+            damages += partition_notices(cut)
+    if graph is not None and request.graph_input.needs_copy:
         outputs.keep_graph(directory, graph)
     changes = outputs.record_environment(directory.environment, fingerprint, notices)
     for notice in (*settings_notices(request, settings), *notices, *changes, *damages):

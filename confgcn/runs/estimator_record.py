@@ -66,6 +66,6 @@ def _params_of(config: dict[str, Any]) -> dict[str, Any]:
         if value != usual[section].get(name)
     }
     known = {"preset": config["preset"], "method": config["method"], "random_state": config["seed"]}
-    source = config.get("source", {})
-    shares = {name: source[name] for name in ("validation", "test") if name in source}
-    return {**known, "settings": settings or None, "add_features": source.get("structural", []), **shares}
+    given = config.get("input", {})
+    shares = {name: given[name] for name in ("validation", "test") if name in given}
+    return {**known, "settings": settings or None, "add_features": given.get("structural", []), **shares}

@@ -23,8 +23,9 @@ from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.runs import outputs
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.finished_run import Trained
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import RunSettings, make_method
-from confgcn.runs.train import Notify, RunRequest, conclude, run_config
+from confgcn.runs.train import Notify, conclude
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.selection import Record
 

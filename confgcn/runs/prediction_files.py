@@ -20,7 +20,7 @@ from confgcn.graph import Graph
 from confgcn.io.files import write_atomic, write_blocks
 from confgcn.runs.csv_table import Columns, csv_blocks
 from confgcn.runs.directory import RunDirectory, held
-from confgcn.runs.graph_source import GraphFiles, recorded_options
+from confgcn.runs.graph_input import GraphFiles, recorded_options
 from confgcn.runs.new_nodes import ExtendedRun, predict_new_nodes
 from confgcn.runs.prediction_table import ROWS_AT_ONCE, prediction_blocks, prediction_table
 from confgcn.runs.saved import SavedRun, graph_of, load_run

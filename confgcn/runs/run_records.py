@@ -33,7 +33,7 @@ class _Config(_Known):
     dataset: str
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)]
     split_seed: Annotated[int, Field(ge=0, le=MAX_SPLIT_SEED)]
-    source: dict[str, str | bool | float | list[str]] = {}
+    input: dict[str, str | bool | float | list[str]] = {}
     method: str
     preset: str
     settings_of: str
@@ -137,11 +137,3 @@ def read_history(path: Path) -> list[Record]:
 def check_model_record(path: Path, record: Mapping[str, Any]) -> None:
     """What stands beside the weights of a run."""
     checked_record(_Model, dict(record), f"{path}: describes no method of this version")
-
-
-def recorded_path(config: Mapping[str, Any]) -> Path:
-    """Where the graph of a run is that keeps no copy of it."""
-    path = config["source"].get("path")
-    if not isinstance(path, str):
-        raise CorruptFileError(f"config.json: corrupt, it does not say where the graph is, but {brief(repr(path))}")
-    return Path(path)

@@ -26,11 +26,10 @@ from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.registry import method_class
 from confgcn.runs.directory import RunDirectory, check_idle
 from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.mapped_source import recorded_store
 from confgcn.runs.outputs import check_weights, keep_graph, read_held_out, record_environment, write_run
 from confgcn.runs.run_records import check_model_record, read_history, read_metrics
 from confgcn.runs.settings import DataSettings, hyperparameters
-from confgcn.runs.sharded_graph import recorded_shards
+from confgcn.runs.stored_graph import recorded_graph
 from confgcn.training.recipe import validated
 from confgcn.training.seed import seeded
 
@@ -151,10 +150,10 @@ def graph_of(path: Path | str, run: SavedRun, *, data_dir: Path | None = None) -
         unique = graph.edge_counts.unique  # the copy lists every edge once, whatever the files did
         counts = EdgeCounts(listed=2 * unique, duplicates=0, loops=0, one_way=0, unique=unique)
         return replace(graph, name=run.config["dataset"], edge_counts=counts)
-    elsewhere = recorded_store(run.config) or recorded_shards(run.config)
+    elsewhere = recorded_graph(run.config)
     if elsewhere is not None:
         return replace(elsewhere, name=run.config["dataset"])
-    if run.config["dataset"] not in GRAPH_NAMES or "source" in run.config:
+    if run.config["dataset"] not in GRAPH_NAMES or "input" in run.config:
         raise ResourceError(f"{directory.graph.absolute()}: missing; it held the graph the run was trained on")
     return load_graph(run.config["dataset"], data_dir=data_dir, split_seed=run.config["split_seed"])
 

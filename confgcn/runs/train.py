@@ -6,84 +6,32 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
 from confgcn import kernels
 from confgcn.confidence.assessment import assess
-from confgcn.exceptions import DivergedError, StoppedError, UsageError, unknown_name
+from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
-from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.runs import outputs
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, is_needed
-from confgcn.runs.directory import IfExists, RunDirectory, claimed, free_directory, refuse_link
+from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.finished_run import FinishedRun, Trained
-from confgcn.runs.graph_source import GraphSource, source_of
+from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run_records import read_metrics
-from confgcn.runs.settings import ANY, RunSettings, make_method, resolve
+from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopInSetup, StopWhenAsked, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 
 Notify = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What a user asks for.
-
-    ``graph`` is a name of ``confgcn datasets``, a path to a user's files, a graph, or any source of one. Run i of
-    ``seeds`` has seed ``seed + i`` and, where the split is drawn, split seed ``split_seed + i`` unless it is fixed.
-    """
-
-    graph: str | Path | Graph | GraphSource
-    method: str = "confgcn"
-    preset: str = "default"
-    seed: int = 0
-    seeds: int = 1
-    split_seed: int = 0
-    fixed_split: bool = False
-    data_dir: Path | str | None = None
-    threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
-    overrides: dict[str, Any] = field(default_factory=dict)
-    out: Path | str | None = None
-    if_exists: IfExists = "refuse"
-
-    def __post_init__(self) -> None:
-        for name, lowest, highest in (
-            ("seed", 0, MAX_SEED),
-            ("seeds", 1, MAX_SEEDS),
-            ("split_seed", 0, MAX_SPLIT_SEED),
-            ("threads", 1, MAX_THREADS),
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or not lowest <= value <= highest:
-                raise UsageError(f"{name} = {value!r}: expected a whole number from {lowest} to {highest}")
-        if self.if_exists not in get_args(IfExists):
-            raise unknown_name("value of if_exists", str(self.if_exists), get_args(IfExists))
-
-    @cached_property
-    def source(self) -> GraphSource:
-        """Where the graph comes from."""
-        return source_of(self.graph, self.data_dir)
-
-    def settings(self) -> RunSettings:
-        """Those of the preset; a name that a user's files happen to have chooses none of its parts."""
-        return resolve(self.method, self.preset, self.source.name if self.source.is_named else "", self.overrides)
-
-    def split_seed_of(self, run: int) -> int:
-        """The split seed of the i-th run."""
-        moves = self.source.draws_split and not self.fixed_split
-        return self.split_seed + run if moves else self.split_seed
 
 
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
@@ -98,7 +46,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         check_memory(make_method(first, settings))
     for notice in (*settings_notices(request, settings), *first.notices()):
         notify(notice)
-    name = f"{request.source.name}-{settings.method}-{settings.preset}"
+    name = f"{request.graph_input.name}-{settings.method}-{settings.preset}"
     out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
         claimed(out, if_exists=request.if_exists) as found,
@@ -118,7 +66,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         for run, graph in enumerate(chain([first], graphs)):
             config = run_config(request, run)
             directory = _member(out, request, run)
-            keep = graph if request.source.needs_copy else None
+            keep = graph if request.graph_input.needs_copy else None
             outcome = run_once(
                 directory, graph, settings, config, keep=keep, stop=stop, notify=notify, callbacks=callbacks
             )
@@ -132,7 +80,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
 def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
     """The graph of each run, read again only where its split is another one."""
     for split_seed, runs in groupby(map(request.split_seed_of, range(request.seeds))):
-        graph = request.source.load(split_seed)
+        graph = request.graph_input.load(split_seed)
         for _ in runs:
             yield graph
 
@@ -285,19 +233,6 @@ def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
     member = out / f"seed-{request.seed + run}"
     refuse_link(member)
     return RunDirectory(member)
-
-
-def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:
-    """What a run's config.json says."""
-    place = {"dataset": request.source.name, "seed": request.seed + run, "split_seed": request.split_seed_of(run)}
-    return {**place, **request.source.record(), **request.settings().as_dict()}
-
-
-def settings_notices(request: RunRequest, settings: RunSettings) -> list[str]:
-    name = request.source.name
-    if settings.settings_of == ANY or (request.source.is_named and settings.settings_of == name):
-        return []
-    return [f"{name} has no settings of its own in preset {settings.preset}: using those of {settings.settings_of}"]
 
 
 @contextmanager

@@ -17,9 +17,10 @@ from confgcn.graph import Graph
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.io.toml import read_toml
-from confgcn.runs.graph_source import in_memory
+from confgcn.runs.graph_input import in_memory
+from confgcn.runs.request import RunRequest
 from confgcn.runs.settings import RunSettings
-from confgcn.runs.train import Notify, RunRequest, graphs_of_runs, make_loop
+from confgcn.runs.train import Notify, graphs_of_runs, make_loop
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import StopInSetup, StopWhenAsked
 from confgcn.training.loop import TrainingLoop
@@ -40,7 +41,7 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     ranges = read_ranges(request, space)
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
-    asked = replace(request, graph=in_memory(request.source))
+    asked = replace(request, graph=in_memory(request.graph_input))
     _check_comparable(next(graphs_of_runs(asked)))  # before a database is made
     with (
         _resumable(storage) as finished,
@@ -208,10 +209,10 @@ def _trained(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback],
 
 def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:
     """One study per question: trials over other ranges or seeds cannot be continued."""
-    asked = [ranges, request.seed, request.seeds, request.split_seed, *request.source.record().values()]
+    asked = [ranges, request.seed, request.seeds, request.split_seed, *request.graph_input.record().values()]
     question = json.dumps(asked, sort_keys=True)
     digest = hashlib.sha256(question.encode()).hexdigest()[:8]
-    return f"{request.source.name}-{request.method}-{request.preset}-{digest}"
+    return f"{request.graph_input.name}-{request.method}-{request.preset}-{digest}"
 
 
 def _suggest(trial: optuna.Trial, ranges: dict[str, Any]) -> dict[str, Any]:

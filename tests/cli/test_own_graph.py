@@ -196,8 +196,8 @@ def test_options_may_come_from_a_file_and_the_command_line_wins(command: Command
     assert result.returncode == 0, result.stderr
     config = json.loads((tmp_path / "here" / "config.json").read_text())
     assert (config["seed"], config["recipe"]["epochs"], config["model"]["hidden_dim"]) == (8, 2, 5)
-    assert config["source"]["ignore"] == ["region"]
-    assert config["source"]["structural"] == ["degree"]
+    assert config["input"]["ignore"] == ["region"]
+    assert config["input"]["structural"] == ["degree"]
     for text, message in (
         ("sed = 7", "did you mean 'seed'"),
         ("epochs = true", "bad.toml: epochs = True"),

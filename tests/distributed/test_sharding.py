@@ -16,7 +16,7 @@ from confgcn.distributed.sharding import Cut, parts_of_nodes
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError
 from confgcn.graph import Graph
-from confgcn.runs.sharded_graph import columns_of, cut_notices, make_shards
+from confgcn.runs.stored_graph import columns_of, make_shards, partition_notices
 from confgcn.sparse import SparseMatrix
 
 
@@ -129,12 +129,12 @@ def test_no_folder_of_shards(tmp_path: Path) -> None:
 def test_without_metis_nodes_are_dealt_out_which_is_said(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cut_notices(make_shards(tmp_path / "metis", graph, 2)) == []
+    assert partition_notices(make_shards(tmp_path / "metis", graph, 2)) == []
     monkeypatch.setitem(sys.modules, "pymetis", None)
     record = make_shards(tmp_path / "hash", graph, 2)
     assert record["cut_by"] == "hash"
-    assert "confgcn[partition]" in cut_notices(record)[0]
-    assert cut_notices(record, "hash") == []
+    assert "confgcn[partition]" in partition_notices(record)[0]
+    assert partition_notices(record, "hash") == []
 
 
 def test_where_metis_leaves_a_part_empty_nodes_are_dealt_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAME
 from confgcn.exceptions import ConfGCNError
 from confgcn.io.checksums import SUMS, write_checksums
 from confgcn.io.files import file_digest, read_sealed, read_tensors, write_sealed, write_tensors
-from confgcn.runs.sharded_graph import make_shards
+from confgcn.runs.stored_graph import make_shards
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.loop import TrainingLoop

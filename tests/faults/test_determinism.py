@@ -101,7 +101,7 @@ def test_a_run_says_what_its_bytes_depend_on(finished: Path) -> None:
         json.loads((finished / "run" / f"{name}.json").read_text()) for name in ("config", "environment")
     )
     assert (config["seed"], config["split_seed"], config["dataset"]) == (0, 0, "mygraph")
-    assert config["source"] == {"path": "mygraph", "validation": 0.3, "test": 0.2}
+    assert config["input"] == {"path": "mygraph", "validation": 0.3, "test": 0.2}
     assert {"data", "model", "recipe"} <= config.keys()
     assert environment["versions"] == {
         name: version(name) for name in ("confgcn", "torch", "numpy", "scipy", "safetensors")

@@ -21,10 +21,11 @@ from confgcn.cli.main import app
 from confgcn.data.formats.delimited import quoted
 from confgcn.io.threads import computing_with
 from confgcn.runs.csv_table import table_bytes
-from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
 from confgcn.runs.prediction_table import prediction_table
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config
+from confgcn.runs.request import RunRequest, run_config
+from confgcn.runs.train import fit_in_memory
 
 IDS = ["n1", "n01", "n10", "2", "a,b", 'say "so"', "two\nlines", "é", "e\u0301", "#1", " x ", "β;γ", "a\tb", "=1+1"]
 COLOURS = ["red", "blue", "", 'off "white"']

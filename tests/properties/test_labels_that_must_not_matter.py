@@ -21,8 +21,9 @@ from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.finished_run import FinishedRun
 from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
 from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import preset_names
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config, train
+from confgcn.runs.train import fit_in_memory, train
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
 QUICK: dict[str, dict[str, Any]] = {

@@ -16,7 +16,8 @@ import pytest
 from confgcn.data.datasets import load_graph
 from confgcn.report.html import render
 from confgcn.runs.report import write_report
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 
 selenium = pytest.importorskip("selenium", reason="needs selenium: pip install 'confgcn[dev]'")
 

@@ -15,8 +15,9 @@ from confgcn.data.demo import load_demo
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from confgcn.runs.evaluate import CALIBRATED, LEARNED
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import SavedRun, load_run
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.train import train
 from reproduction.confidence_measurements import (
     COVERAGES,
     DECISIONS,

@@ -9,8 +9,9 @@ import pytest
 
 from confgcn.data.demo import load_demo
 from confgcn.models.confgcn.network import ConfGCN
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.train import train
 from reproduction.measurements import NAMES, Measurements, measure
 
 

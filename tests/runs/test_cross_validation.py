@@ -20,9 +20,10 @@ from confgcn.runs.cross_validation import (
     is_needed,
     latest_not_clearly_worse,
 )
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.saved import load_run
 from confgcn.runs.settings import make_method, resolve
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config, train
+from confgcn.runs.train import fit_in_memory, train
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded

@@ -11,7 +11,7 @@ from confgcn.distributed.shard_files import MANIFEST, is_shard_folder
 from confgcn.exceptions import ConfGCNError
 from confgcn.graph import Graph
 from confgcn.runs.distributed import _clear_unfit
-from confgcn.runs.sharded_graph import make_shards
+from confgcn.runs.stored_graph import make_shards
 
 
 @pytest.fixture

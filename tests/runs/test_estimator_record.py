@@ -11,7 +11,8 @@ from confgcn.data.label_values import LabelValues
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph import Graph
 from confgcn.runs.estimator_record import EstimatorRecord, plain
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config
+from confgcn.runs.request import RunRequest, run_config
+from confgcn.runs.train import fit_in_memory
 
 PARAMS = {"preset": "default", "settings": {"epochs": 3}, "add_features": ("degree",)}
 

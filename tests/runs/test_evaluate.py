@@ -11,8 +11,9 @@ import torch
 from confgcn.data.datasets import load_graph
 from confgcn.evaluation.edges import edge_aurocs
 from confgcn.runs.evaluate import RETRAINED, SCORES, curves, evaluate, evaluate_run
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.train import train
 
 
 @pytest.fixture(scope="module")

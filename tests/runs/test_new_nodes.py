@@ -14,8 +14,9 @@ from confgcn.graph import Graph
 from confgcn.graph.subgraph import induced_subgraph
 from confgcn.runs.finished_run import FinishedRun
 from confgcn.runs.new_nodes import _with_usual_precision, predict_new_nodes
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.saved import as_saved
-from confgcn.runs.train import RunRequest, fit_in_memory, run_config
+from confgcn.runs.train import fit_in_memory
 
 
 def finished(graph: Graph, **changes: object) -> FinishedRun:

@@ -12,9 +12,10 @@ from confgcn.data.formats.parquet import read_parquet
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.prediction_files import write_new_predictions
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 
 
 @pytest.fixture

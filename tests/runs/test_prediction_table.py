@@ -14,8 +14,9 @@ from confgcn.models.base import Prediction
 from confgcn.runs import prediction_table as module
 from confgcn.runs.csv_table import csv_blocks, table_bytes
 from confgcn.runs.prediction_table import prediction_blocks, prediction_table
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import graph_of, load_run
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.train import train
 
 Found = tuple[Graph, Prediction, Assessment]
 

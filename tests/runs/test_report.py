@@ -19,7 +19,8 @@ from confgcn.runs import reported_nodes
 from confgcn.runs.directory import RunDirectory, held
 from confgcn.runs.report import collect, judged_run, write_report
 from confgcn.runs.reported_nodes import read_set
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.request import RunRequest
+from confgcn.runs.train import train
 
 
 @pytest.fixture(scope="module")

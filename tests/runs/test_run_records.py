@@ -12,8 +12,9 @@ import pytest
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
 from confgcn.io.files import read_json, read_sealed, read_tensors, write_sealed
+from confgcn.runs.request import RunRequest
 from confgcn.runs.run_records import check_model_record, read_environment, read_history, read_metrics
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.train import train
 
 GRAPH = block_model(120, seed=1)
 

@@ -23,9 +23,10 @@ from confgcn.exceptions import CorruptFileError, DataError, UsageError
 from confgcn.io.checksums import SUMS, write_checksums
 from confgcn.io.files import read_tensors, write_tensors
 from confgcn.runs.directory import RunDirectory
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import SavedRun, finished_run, graph_of, load_run
 from confgcn.runs.settings import resolve
-from confgcn.runs.train import RunRequest, train, trained_loop
+from confgcn.runs.train import train, trained_loop
 
 SEED = 3
 HARDER = {"epochs": 3, "edges_between_classes": 0.2, "flipped_labels": 0.1, "held_back_validation": 0.5}

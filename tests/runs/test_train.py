@@ -22,8 +22,9 @@ from confgcn.io.files import read_sealed, read_tensors, write_sealed, write_tens
 from confgcn.models.base import Prediction
 from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
-from confgcn.runs.train import RunRequest, graphs_of_runs, train
+from confgcn.runs.train import graphs_of_runs, train
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 
@@ -311,7 +312,7 @@ def test_a_graph_is_read_again_only_where_its_split_is_another_one(monkeypatch: 
         asked.append(split_seed)
         return load_demo()
 
-    monkeypatch.setattr("confgcn.runs.graph_source.load_graph", load)
+    monkeypatch.setattr("confgcn.runs.graph_input.load_graph", load)
     assert len(list(graphs_of_runs(RunRequest(graph="cora", seeds=3)))) == 3
     assert len(list(graphs_of_runs(RunRequest(graph="cora_ml", seeds=3, split_seed=5)))) == 3
     assert asked == [0, 5, 6, 7]

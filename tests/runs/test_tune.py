@@ -14,11 +14,11 @@ from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageError
 from confgcn.graph import Graph
-from confgcn.runs import graph_source
+from confgcn.runs import graph_input
 from confgcn.runs import tune as tuning
-from confgcn.runs.graph_source import GraphFiles
-from confgcn.runs.shares import Shares
-from confgcn.runs.train import RunRequest
+from confgcn.runs.graph_input import GraphFiles
+from confgcn.runs.request import RunRequest
+from confgcn.runs.stored_graph import Shares
 from confgcn.runs.tune import read_ranges, search, validation_accuracy
 
 optuna = pytest.importorskip("optuna")
@@ -122,7 +122,7 @@ def test_files_are_read_once_and_must_leave_something_to_compare_by(
     (tmp_path / "space.toml").write_text("epochs = [1, 2]")
     reads: list[Path] = []
     monkeypatch.setattr(
-        graph_source, "read_graph", lambda path, *a, **k: reads.append(path) or read_graph(path, *a, **k)
+        graph_input, "read_graph", lambda path, *a, **k: reads.append(path) or read_graph(path, *a, **k)
     )
     where = {"space": tmp_path / "space.toml", "trials": 2, "notify": lambda _: None}
     files = GraphFiles(tmp_path / "g", shares=Shares(validation=0.3))

@@ -10,7 +10,7 @@ import torch
 from confgcn.data.findings import findings
 from confgcn.data.formats.tables import TableOptions
 from confgcn.graph import Graph
-from confgcn.runs.graph_source import GraphFiles, GraphSource, NamedGraph, load_to_look_at, mapped_or_read
+from confgcn.runs.graph_input import GraphFiles, GraphInput, NamedGraph, files_input, load_for_inspection
 from confgcn.sparse import SparseMatrix
 from fuzzing import seeds
 from fuzzing.reader import Reader
@@ -56,7 +56,7 @@ def _array_readers() -> Iterator[Reader]:
 
 
 def _look(folder: Path) -> object:
-    return looked_at(mapped_or_read(GraphFiles(folder)))
+    return looked_at(files_input(GraphFiles(folder)))
 
 
 def _look_imputing(folder: Path) -> object:
@@ -72,9 +72,9 @@ def _look_at_file(folder: Path) -> object:
     return looked_at(GraphFiles(next(folder.iterdir())))
 
 
-def looked_at(source: GraphSource) -> Graph:
+def looked_at(source: GraphInput) -> Graph:
     """What ``confgcn inspect`` does; all that came through must be finite."""
-    graph, statistics = load_to_look_at(source, 0)
+    graph, statistics = load_for_inspection(source, 0)
     findings(graph, statistics)
     values = graph.features.values if isinstance(graph.features, SparseMatrix) else graph.features
     if not torch.isfinite(values).all():

@@ -17,7 +17,7 @@ from confgcn.io.files import SEAL
 from confgcn.io.safetensors_blocks import Block
 from confgcn.runs import prediction_files, report
 from confgcn.runs.directory import LOCK, SCHEMA_KEY, RunDirectory, held
-from confgcn.runs.graph_source import GraphFiles
+from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.outputs import record_environment
 from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import resolve

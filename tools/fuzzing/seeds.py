@@ -33,7 +33,7 @@ from confgcn.data.formats.store_output import write_store
 from confgcn.data.raw import raw_from_graph
 from confgcn.io.files import read_tensors, write_sealed, write_tensors
 from confgcn.runs.settings import resolve
-from confgcn.runs.sharded_graph import make_shards
+from confgcn.runs.stored_graph import make_shards
 from confgcn.runs.train import make_loop
 from confgcn.runs.tune import search
 from confgcn.training.state_rows import NODES

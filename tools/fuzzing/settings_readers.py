@@ -14,7 +14,7 @@ from confgcn.cli.main import app
 from confgcn.data.formats.graph_files import read_graph
 from confgcn.exceptions import UsageError
 from confgcn.io.toml import read_toml
-from confgcn.runs.graph_source import GivenGraph
+from confgcn.runs.graph_input import InMemoryGraph
 from confgcn.runs.settings import joined_settings
 from confgcn.runs.tune import read_ranges, search
 from fuzzing import seeds
@@ -25,7 +25,7 @@ STUDY = frozenset({"study.db", "study.db-journal"})
 
 def settings_readers(graph: Path) -> Iterator[Reader]:
     """One for each option that takes such a file."""
-    given = GivenGraph(read_graph(graph).build())
+    given = InMemoryGraph(read_graph(graph).build())
     request = RunRequest(given)
     files = seeds.settings_files()
     tables = {f"graph/{file.name}": file.read_bytes() for file in sorted(graph.iterdir())}

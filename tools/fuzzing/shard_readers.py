@@ -9,8 +9,8 @@ from unittest import mock
 from confgcn.distributed import shards
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, SPARSE, ShardFolder
 from confgcn.ops import Halo
-from confgcn.runs.graph_source import GraphFiles, mapped_or_read
-from confgcn.runs.sharded_graph import columns_of
+from confgcn.runs.graph_input import GraphFiles, files_input
+from confgcn.runs.stored_graph import columns_of
 from fuzzing import seeds
 from fuzzing.graph_readers import looked_at
 from fuzzing.reader import Reader
@@ -32,7 +32,7 @@ def shard_readers(graph: Path) -> Iterator[Reader]:
 
 def _read(folder: Path) -> object:
     """Every worker's part is gone through as the kernels do; what it would fetch of the others is left out."""
-    looked_at(mapped_or_read(GraphFiles(folder)))
+    looked_at(files_input(GraphFiles(folder)))
     found = ShardFolder(folder)
     with mock.patch.object(shards, "make_exchange", return_value=mock.Mock(spec=Halo)):
         parts = [shards.load_shard(found, rank, WORKERS) for rank in range(WORKERS)]

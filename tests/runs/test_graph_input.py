@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.formats.tables import TableOptions
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import ConfGCNError, DataError, UsageError
 from confgcn.graph import Graph
-from confgcn.runs.graph_source import (
-    GivenGraph,
+from confgcn.runs import graph_input as module
+from confgcn.runs.graph_input import (
     GraphFiles,
+    InMemoryGraph,
     NamedGraph,
-    load_to_look_at,
-    source_of,
+    as_input,
+    load_for_inspection,
 )
+from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import graph_of, load_run
-from confgcn.runs.shares import Shares
-from confgcn.runs.train import RunRequest, train
+from confgcn.runs.stored_graph import Shares
+from confgcn.runs.train import train
 
 EDGES, NODES = "source,target\na,b\nb,c\n", "id,label,age\na,x,1\nb,,20\nc,y,30\n"
 
@@ -35,40 +38,55 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_name_a_path_and_a_graph_are_told_apart(folder: Path, small_graph: Graph) -> None:
-    assert isinstance(source_of("demo"), NamedGraph)
-    assert source_of(str(folder)) == source_of(folder) == GraphFiles(folder)
-    assert isinstance(source_of(small_graph), GivenGraph)
+    assert isinstance(as_input("demo"), NamedGraph)
+    assert as_input(str(folder)) == as_input(folder) == GraphFiles(folder)
+    assert isinstance(as_input(small_graph), InMemoryGraph)
     with pytest.raises(UsageError, match="did you mean 'cora'"):
-        source_of("coar")
+        as_input("coar")
 
 
 def test_files_are_called_by_their_folder_and_loaded(folder: Path) -> None:
-    for source in (GraphFiles(folder), GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv")):
-        assert source.name == "friends"
-        graph = source.load(0)
+    for given in (GraphFiles(folder), GraphFiles(edges=folder / "edges.csv", nodes=folder / "nodes.csv")):
+        assert given.name == "friends"
+        graph = given.load(0)
         assert graph.node_names == ("a", "b", "c")
         assert graph.feature_names == ("age",)
         assert graph.train.tolist() == [0, 2]
 
 
 def test_the_record_says_what_was_asked_and_nothing_else(folder: Path) -> None:
-    assert GraphFiles(folder).record() == {"source": {"path": str(folder)}}
+    assert GraphFiles(folder).record() == {"input": {"path": str(folder)}}
     options = TableOptions(label="team", ignore=("title",))
-    source = GraphFiles(folder, options=options, structural=("degree",), shares=Shares(test=0.2))
+    given = GraphFiles(folder, options=options, structural=("degree",), shares=Shares(test=0.2))
     expected = {"path": str(folder), "label": "team", "ignore": ["title"], "structural": ["degree"], "test": 0.2}
-    assert source.record() == {"source": expected}
+    assert given.record() == {"input": expected}
     assert NamedGraph("demo").record() == {}
 
 
 def test_a_graph_without_features_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(EDGES)
-    source = GraphFiles(tmp_path)
+    given = GraphFiles(tmp_path)
     with pytest.raises(ConfGCNError, match="no features"):
-        source.load(0)
-    seen, statistics = load_to_look_at(source, 0)
+        given.load(0)
+    seen, statistics = load_for_inspection(given, 0)
     assert statistics.features == 0
     assert any("--add-features" in text for text in seen.notices())
     assert GraphFiles(tmp_path, structural=("degree",)).load(0).feature_names == ("graph:degree",)
+
+
+def test_files_are_read_once_for_several_split_seeds_and_for_an_inspection(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = "".join(f"n{i},{'xy'[i % 2]},{i}\n" for i in range(30))
+    (folder / "nodes.csv").write_text("id,label,age\n" + nodes)
+    (folder / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{(i + 2) % 30}\n" for i in range(30)))
+    reads: list[Path | None] = []
+    monkeypatch.setattr(module, "read_graph", lambda path, *a, **k: reads.append(path) or read_graph(path, *a, **k))
+    given = GraphFiles(folder, shares=Shares(validation=0.2, test=0.2))
+    assert given.load(0).test.tolist() != given.load(1).test.tolist()
+    assert reads == [folder]
+    load_for_inspection(GraphFiles(folder, shares=Shares(test=0.2)), 0)
+    assert reads == [folder, folder]
 
 
 def test_a_run_keeps_a_graph_that_has_no_name(small_graph: Graph, tmp_path: Path) -> None:
@@ -109,4 +127,4 @@ def test_what_no_single_line_is_to_blame_for_is_said_with_the_file(folder: Path)
         named.load(0)
     (folder / "nodes.csv").write_text("id,label,split\n0,a,train\n1,,train\n2,b,train\n")
     with pytest.raises(DataError, match=rf"{folder}: .*node '1' is in the train set"):
-        load_to_look_at(GraphFiles(folder), 0)
+        load_for_inspection(GraphFiles(folder), 0)

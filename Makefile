@@ -11,7 +11,7 @@ ifndef CONFGCN_DATA
 export CONFGCN_DATA := $(abspath $(wildcard ../shared/data))
 endif
 
-.PHONY: setup demo test check browser coverage faults fuzz soak mutation audit bench clean
+.PHONY: setup demo test test-all check docs browser coverage faults fuzz soak mutation audit bench clean
 
 setup: $(INSTALLED)
 
@@ -27,7 +27,17 @@ demo: setup
 
 # Three at a time, for two cores: many tests wait for processes that they have started.
 test: check
-	$(BIN)/python -m pytest --numprocesses 3
+	$(BIN)/python -m pytest --numprocesses 3 -m 'not slow'
+
+# The slow suites that `make test` leaves out: kills and restarts, fuzzing, several workers, browsers.
+test-all: setup
+	$(BIN)/python -m pytest --numprocesses 3 -m slow
+
+# The documentation site, in build/docs.
+docs: setup
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[docs]'
+	CONFGCN_DOCS_NOTEBOOKS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+	@echo 'build/docs/index.html'
 
 # The report is tested in a real browser, where there is one; elsewhere these tests are skipped and say so.
 browser:

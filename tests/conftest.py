@@ -30,6 +30,16 @@ torch.set_num_threads(1)  # tests run side by side; on graphs this small a secon
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
+SLOW = ("faults", "properties", "tools")  # folders that `make test` leaves to `make test-all`
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in the slow folders; single slow tests elsewhere carry the mark themselves."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(autouse=True)
 def same_numbers_every_time() -> None:
@@ -181,7 +191,7 @@ def command(tmp_path: Path) -> Command:
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            timeout=120,
+            timeout=1200,
             **options,
         )
 

@@ -90,6 +90,6 @@ def test_a_conversion_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
         while not list(tmp_path.glob("large.*.tmp")) and time.monotonic() < deadline:
             time.sleep(0.01)
         child.send_signal(signal.SIGTERM)
-        _, said = child.communicate(timeout=60)
+        _, said = child.communicate(timeout=1200)
     assert child.returncode == 143, said
     assert {file.name for file in tmp_path.iterdir()} == {"arrays"}

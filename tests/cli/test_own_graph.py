@@ -64,7 +64,7 @@ def trained(tables: Path) -> Path:
         "run",
     ]
     result = subprocess.run(
-        [sys.executable, "-m", "confgcn", *words], cwd=tables, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "confgcn", *words], cwd=tables, capture_output=True, text=True, timeout=1200
     )
     assert result.returncode == 0, result.stderr
     assert "each held out in turn" in result.stdout

@@ -133,7 +133,7 @@ def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outsi
 def test_a_limit_of_the_shell_is_met_without_a_crash(outside: Outside, limit: str) -> None:
     """A process that must load its libraries within the limit, which those that are forked here have behind them."""
     words = f"ulimit {limit}; exec {sys.executable} -m confgcn train demo --epochs 1 --out run"
-    ended = subprocess.run(["/bin/bash", "-c", words], cwd=outside.folder, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(["/bin/bash", "-c", words], cwd=outside.folder, capture_output=True, text=True, timeout=1200)
     assert ended.returncode in (0, 4), ended.stderr
     assert ("error: not enough memory" in ended.stderr) is (ended.returncode == 4), ended.stderr
     assert "Traceback" not in ended.stderr

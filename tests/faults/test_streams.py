@@ -167,7 +167,7 @@ def shell(folder: Path, script: str, **environment: str) -> subprocess.Completed
     """A script of bash, in which ``confgcn`` is the command in a process that begins from nothing."""
     defined = f'confgcn() {{ {sys.executable} -m confgcn "$@"; }}\n{script}'
     words = ["/bin/bash", "-o", "pipefail", "-c", defined]
-    return subprocess.run(words, cwd=folder, capture_output=True, timeout=120, env={**os.environ, **environment})
+    return subprocess.run(words, cwd=folder, capture_output=True, timeout=1200, env={**os.environ, **environment})
 
 
 def test_a_pipe_that_reads_nothing_costs_nothing(

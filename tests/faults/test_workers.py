@@ -162,7 +162,7 @@ def test_torchrun_starts_workers_again_that_froze_or_were_killed(
         before = newest(outside.folder)
         wait_until(lambda: newest(outside.folder) > before, 120.0)
         os.kill(children(job.pid)[1], signal.SIGKILL)
-        said = job.communicate(timeout=120)[1].decode()
+        said = job.communicate(timeout=1200)[1].decode()
     finally:
         job.kill()  # and with it, soon after, its workers
     assert job.returncode == 0, said
@@ -311,7 +311,7 @@ def test_a_job_that_is_started_again_does_not_go_on_with_a_run_that_it_had_to_re
     shutil.copytree(undisturbed, outside.folder / "run")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
     command = [*torchrun, "-m", "confgcn", *map(str, TRAIN)]
-    done = subprocess.run(command, cwd=outside.folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=outside.folder, capture_output=True, text=True, timeout=1200)
     assert done.returncode != 0
     assert done.stderr.count("already holds a run") == 2, done.stderr  # at the first start and at the second
 

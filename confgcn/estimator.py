@@ -18,7 +18,7 @@ from torch import Tensor
 
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
 from confgcn.confidence.reasons import Explanation, explain
-from confgcn.data.formats.converters import raw_graph
+from confgcn.data.formats.registry import raw_graph
 from confgcn.data.input_files import naming
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
@@ -100,7 +100,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, graph: Any, X: Any = None, y: Any = None, *, notify: Callable[[str], None] | None = None) -> Self:
         """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
 
-        ``graph`` is anything that ``confgcn.data.formats.converters.raw_graph`` takes, features and labels in it
+        ``graph`` is anything that ``confgcn.data.formats.registry.raw_graph`` takes, features and labels in it
         included. ``notify`` is told what a user should know.
         """
         if getattr(y, "ndim", 1) == 2:

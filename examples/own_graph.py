@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from confgcn import RunRequest, load_graph, train
-from confgcn.data.formats.graph_output import write_graph
+from confgcn.data.formats.registry import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.runs.report import write_report
 
@@ -15,7 +15,7 @@ from confgcn.runs.report import write_report
 papers = raw_from_graph(load_graph("demo"))
 commonest = papers.features.sum(axis=0).argsort()[-500:]  # of the words
 papers = replace(papers, features=papers.features[:, commonest])
-for file in write_graph(papers, Path("papers"), write=Path.write_bytes, overwrite=True):
+for file in write_graph(papers, Path("papers"), overwrite=True):
     with file.open() as table:
         print(f"{file.name}: {next(table).strip()[:40]} ... {next(table).strip()[:40]}")
 

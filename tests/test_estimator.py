@@ -27,7 +27,7 @@ import torch
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from confgcn.data.formats.graph_output import write_graph
+from confgcn.data.formats.registry import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 from confgcn.estimator import ConfGCNClassifier
@@ -609,7 +609,7 @@ def test_what_is_loaded_is_what_was_saved(given: Given, tmp_path: Path) -> None:
 
 
 def test_a_run_of_the_command_line_can_be_loaded(given: Given, tmp_path: Path) -> None:
-    write_graph(raw_from_graph(given.graph), tmp_path / "files", write=Path.write_bytes)
+    write_graph(raw_from_graph(given.graph), tmp_path / "files")
     request = RunRequest(tmp_path / "files", overrides={"epochs": 20, "dropout": 0.3}, seed=3, out=tmp_path / "run")
     train(request, notify=lambda _: None)
     loaded = ConfGCNClassifier.load(tmp_path / "run")

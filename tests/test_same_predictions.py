@@ -16,8 +16,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.formats.graph_files import read_graph
-from confgcn.data.formats.graph_output import write_graph
+from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.raw import RawGraph
 from confgcn.estimator import ConfGCNClassifier
 from confgcn.runs.graph_input import GraphFiles
@@ -50,7 +49,7 @@ def raw(order: Any = None, pairs: list[tuple[int, int]] = PAIRS) -> RawGraph:
 
 
 def written(path: Path, graph: RawGraph, **options: Any) -> Any:
-    write_graph(graph, path, write=Path.write_bytes, **options)
+    write_graph(graph, path, **options)
     return GraphFiles(path).load(0)
 
 
@@ -179,7 +178,7 @@ def test_the_same_bits_are_not_those_of_any_graph(reference: ConfGCNClassifier) 
 def test_the_command_line_leaves_the_same_file_for_any_format(reference: ConfGCNClassifier, tmp_path: Path) -> None:
     found = []
     for tables, order in (("csv", None), ("parquet", SHUFFLED)):
-        write_graph(raw(order), tmp_path / tables, write=Path.write_bytes, tables=tables)
+        write_graph(raw(order), tmp_path / tables, tables=tables)
         out = tmp_path / f"run-{tables}"
         train(RunRequest(tmp_path / tables, seed=3, overrides={"epochs": 20}, out=out), notify=lambda _: None)
         found.append((out / "predictions.csv").read_bytes())
@@ -191,10 +190,10 @@ def test_the_command_line_leaves_the_same_file_for_any_format(reference: ConfGCN
 def test_a_round_trip_through_every_format_changes_no_byte(tmp_path: Path) -> None:
     stations = ["a.npz", "b.graphml", "c", "d"]
     last = tmp_path / "csv"
-    write_graph(raw(SHUFFLED), last, write=Path.write_bytes)
+    write_graph(raw(SHUFFLED), last)
     for station in stations:
         tables = "parquet" if station == "c" else "csv"
-        write_graph(read_graph(last), tmp_path / station, write=Path.write_bytes, tables=tables)
+        write_graph(read_graph(last), tmp_path / station, tables=tables)
         last = tmp_path / station
     for name in ("nodes.csv", "edges.csv"):
         assert (tmp_path / "d" / name).read_bytes() == (tmp_path / "csv" / name).read_bytes()

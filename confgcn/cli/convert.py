@@ -50,16 +50,12 @@ def convert(
 
 
 def _write(graph_input: GraphInput, out: Path, tables: Literal["csv", "parquet"], overwrite: bool) -> list[Path]:
-    from confgcn.data.formats.graph_output import write_graph
-    from confgcn.io.files import write_together
+    from confgcn.data.formats.registry import write_graph
 
     raw = graph_input.raw()
     for text in raw.remarks:
         notice(text)
-    contents: dict[Path, bytes] = {}
-    files = write_graph(raw, out, write=contents.__setitem__, tables=tables, overwrite=overwrite)
-    write_together(contents)
-    return files
+    return write_graph(raw, out, tables=tables, overwrite=overwrite)
 
 
 def _write_mapped(graph_input: GraphInput, out: Path, overwrite: bool) -> list[Path]:

@@ -76,7 +76,7 @@ def graph_options(
     """The graph input that these options describe."""
     _check_named(graph, edges)
 
-    from confgcn.data.formats.tables import TableOptions
+    from confgcn.data.formats.table import TableOptions
     from confgcn.data.structural import KINDS, check_structural
     from confgcn.runs.graph_input import GraphFiles, NamedGraph, files_input
     from confgcn.runs.stored_graph import Shares

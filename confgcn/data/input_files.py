@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,8 @@ KINDS = {
     stat.S_IFBLK: "a device; write what it holds to a file",
     stat.S_IFSOCK: "a socket; write what it gives to a file",
 }
+
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 
 SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}
 
@@ -53,6 +55,24 @@ def naming(path: Path) -> Iterator[None]:
 def is_of_the_machine(error: Exception) -> bool:
     """Memory or open files that ran out while a file was read, or a disk that fails: no fault of the file."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in SCARCE)
+
+
+def find_file(folder: Path, stem: str, suffixes: Sequence[str]) -> Path | None:
+    """The one file in a folder with that stem and one of the suffixes, compressed or not; None where there is none."""
+    found = [file for file in sorted(folder.iterdir()) if stem_of(file) == stem and suffix_of(file) in suffixes]
+    if len(found) > 1:
+        raise DataError(f"{folder}: which one is it: {' or '.join(file.name for file in found)}? Remove the other")
+    return found[0] if found else None
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix in lower case, without that of a compression."""
+    return next((s.lower() for s in reversed(path.suffixes) if s.lower() not in COMPRESSED_SUFFIXES), "")
+
+
+def stem_of(path: Path) -> str:
+    """The name without any suffix."""
+    return path.absolute().name.partition(".")[0] or "graph"
 
 
 def _state(path: Path) -> State:

@@ -13,9 +13,9 @@ from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.formats.array_folder import ArrayFolder, is_array_folder
 from confgcn.data.formats.array_graph import arrays_of_folder
 from confgcn.data.formats.graph_arrays import GraphArrays, arrays_of_graph
-from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.graph_store import is_store
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.registry import read_graph
+from confgcn.data.formats.table import TableOptions
 from confgcn.data.graph_names import check_graph_name, is_path
 from confgcn.data.input_files import naming, unchanged
 from confgcn.data.raw import RawGraph, numbered_features, raw_from_graph
@@ -87,7 +87,7 @@ class NamedGraph:
 
 @dataclass(frozen=True)
 class GraphFiles:
-    """A user's files: one ``path`` for the whole graph, or ``edges`` and ``nodes`` (``data.formats.graph_files``)."""
+    """A user's files: one ``path`` for the whole graph, or ``edges`` and ``nodes`` (``data.formats.registry``)."""
 
     path: Path | None = None
     edges: Path | None = None

@@ -25,8 +25,8 @@ import typer.main
 
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.cli.main import app
-from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.planetoid import SUFFIXES
+from confgcn.data.formats.registry import read_graph
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
 from confgcn.io.checksums import SUMS, write_checksums

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.data.formats.graph_files import read_graph
-from confgcn.data.formats.graph_output import write_graph
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.registry import read_graph, write_graph
+from confgcn.data.formats.table import TableOptions
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import ConfGCNError, DataError, UsageError
 from confgcn.graph import Graph
@@ -90,7 +89,7 @@ def test_files_are_read_once_for_several_split_seeds_and_for_an_inspection(
 
 
 def test_a_run_keeps_a_graph_that_has_no_name(small_graph: Graph, tmp_path: Path) -> None:
-    write_graph(raw_from_graph(small_graph), tmp_path / "cora", write=lambda path, content: path.write_bytes(content))
+    write_graph(raw_from_graph(small_graph), tmp_path / "cora")
     request = RunRequest(tmp_path / "cora", overrides={"epochs": 3}, out=tmp_path / "run")
     summary = train(request, notify=lambda _: None)
     assert summary["settings_of"] == "any"  # not those of the benchmark that has the same name

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.formats.parquet import read_parquet
+from confgcn.data.formats.registry import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
@@ -41,7 +41,7 @@ def test_the_table_of_the_runs_own_nodes_is_the_same_in_both_formats(run: Path, 
 
 
 def test_a_graph_with_all_nodes_known_adds_nothing(run: Path, small_graph: Graph, tmp_path: Path) -> None:
-    write_graph(raw_from_graph(small_graph), tmp_path / "g.npz", write=lambda path, content: path.write_bytes(content))
+    write_graph(raw_from_graph(small_graph), tmp_path / "g.npz")
     summary = write_new_predictions(run, tmp_path / "out.csv", GraphFiles(tmp_path / "g.npz"))
     assert (summary.rows, summary.new) == (120, 0)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.data.formats.graph_files import read_graph
-from confgcn.data.formats.graph_output import write_graph
+from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageError
 from confgcn.graph import Graph
@@ -118,7 +117,7 @@ def test_files_are_read_once_and_must_leave_something_to_compare_by(
     tmp_path: Path, small_graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw = replace(raw_from_graph(small_graph), split=None)
-    write_graph(raw, tmp_path / "g", write=lambda path, content: path.write_bytes(content))
+    write_graph(raw, tmp_path / "g")
     (tmp_path / "space.toml").write_text("epochs = [1, 2]")
     reads: list[Path] = []
     monkeypatch.setattr(

@@ -41,7 +41,7 @@ READ_BY: dict[str, str | None] = {
     "data/formats/array_folder.py": "arrays/",
     "data/formats/compressed.py": "table/",
     "data/formats/feature_files.py": "features/",
-    "data/formats/graph_files.py": "table/",
+    "data/formats/tables.py": "table/",
     "data/formats/graph_npz.py": None,  # which writes; it is read by npz.py
     "data/formats/graph_store.py": "mapped/",
     "data/formats/npy.py": "features/",

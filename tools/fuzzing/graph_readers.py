@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from confgcn.data.findings import findings
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.table import TableOptions
 from confgcn.graph import Graph
 from confgcn.runs.graph_input import GraphFiles, GraphInput, NamedGraph, files_input, load_for_inspection
 from confgcn.sparse import SparseMatrix

@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 from confgcn import ConfGCNClassifier
-from confgcn.data.formats.graph_files import read_graph
+from confgcn.data.formats.registry import read_graph
 from confgcn.exceptions import DataError, UsageError
 from confgcn.io.files import SEAL
 from confgcn.io.safetensors_blocks import Block

@@ -12,6 +12,7 @@ import pickle
 import re
 import sqlite3
 import struct
+import tempfile
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -25,10 +26,9 @@ import torch
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.data.formats.array_folder import ArrayFolder
 from confgcn.data.formats.array_graph import arrays_of_folder
-from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.graph_npz import graph_npz_bytes
-from confgcn.data.formats.graph_output import write_graph
 from confgcn.data.formats.parquet import parquet_bytes
+from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.formats.store_output import write_store
 from confgcn.data.raw import raw_from_graph
 from confgcn.io.files import read_tensors, write_sealed, write_tensors
@@ -80,9 +80,9 @@ def feature_files() -> Files:
 def whole_graphs(folder: Path) -> Files:
     """Graphs in one file; ``folder`` holds one as tables."""
     raw = read_graph(folder)
-    written: dict[Path, bytes] = {}
-    write_graph(raw, folder / "graph.graphml", write=written.__setitem__, tables="csv", overwrite=False)
-    (graphml,) = written.values()
+    with tempfile.TemporaryDirectory() as place:
+        (file,) = write_graph(raw, Path(place) / "graph.graphml")
+        graphml = file.read_bytes()
     return {
         "graph.npz": graph_npz_bytes(raw),
         "sparse.npz": graph_npz_bytes(raw_from_graph(raw.build(("identity",)))),

@@ -11,7 +11,7 @@ import typer
 
 from confgcn import RunRequest
 from confgcn.cli.main import app
-from confgcn.data.formats.graph_files import read_graph
+from confgcn.data.formats.registry import read_graph
 from confgcn.exceptions import UsageError
 from confgcn.io.toml import read_toml
 from confgcn.runs.graph_input import InMemoryGraph

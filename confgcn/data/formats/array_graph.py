@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.data.formats.array_folder import ArrayFolder
+from confgcn.data.formats.array_folder import ArrayFolder, is_array_folder
+from confgcn.data.formats.format import FileFormat
 from confgcn.data.formats.graph_arrays import GraphArrays
 from confgcn.data.formats.npz import MAX_BYTES
 from confgcn.data.input_files import unchanged
@@ -71,3 +72,8 @@ def _features_in_memory(folder: ArrayFolder) -> npt.NDArray[Any] | None:
         file = folder.path / "features.npy"
         raise DataError(f"{file}: {features.nbytes:,} bytes are not read into memory; {INSTEAD}")
     return None if features is None else np.array(features)
+
+
+FORMAT = FileFormat(
+    "arrays", "edges.npy and labels.npy", (), is_array_folder, lambda request: read_array_folder(request.path)
+)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from confgcn.data.formats.format import FileFormat, FileRequest
 from confgcn.data.formats.from_arrays import edges_of
 from confgcn.data.formats.npz import CSR_PARTS, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.table import listed
+from confgcn.data.input_files import naming, stem_of, suffix_of, unchanged
+from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 
@@ -31,3 +35,15 @@ def _dialect(path: Path) -> tuple[str, str]:
         if f"{adjacency_prefix}data" in found:
             return adjacency_prefix, features_prefix
     raise DataError(f"{path}: expected arrays adj_data, ... or adj_matrix.data, ...; found {listed(found)}")
+
+
+def _read(request: FileRequest) -> RawGraph:
+    with unchanged([request.path]), naming(request.path):
+        return replace(raw_from_graph(read_citation_npz(request.path, name=stem_of(request.path))), split=None)
+
+
+def _is_npz(path: Path) -> bool:
+    return suffix_of(path) == ".npz" and not path.is_dir()
+
+
+FORMAT = FileFormat("citation_npz", "a .npz file with an adjacency matrix", (".npz",), _is_npz, _read)

@@ -19,7 +19,6 @@ from confgcn.exceptions import DataError
 
 CHUNK_BYTES = 2**20
 MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory to take
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 
 Chunks = Iterator[bytes]
 

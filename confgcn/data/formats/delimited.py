@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.data.formats.compressed import COMPRESSED_SUFFIXES, read_content
+from confgcn.data.formats.compressed import read_content
 from confgcn.data.formats.table import Column, Table, plain_numbers
+from confgcn.data.input_files import suffix_of
 from confgcn.exceptions import DataError
 from confgcn.graph.checks import shown
 
@@ -161,8 +162,7 @@ def _check_is_text(path: Path, content: bytes) -> None:
 
 
 def _delimiter(path: Path, content: bytes) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in COMPRESSED_SUFFIXES]
-    if suffixes[-1:] == [".tsv"]:
+    if suffix_of(path) == ".tsv":
         return "\t"
     header, quotes = [], 0
     for line in _Lines(content):

@@ -20,7 +20,7 @@ def to_pyg(graph: Graph) -> Any:
     """``torch_geometric.data.Data``: dense x, both directions of every edge without self loops, y with -1 for unknown.
 
     Masks are there for the parts of the split that have nodes. The names of nodes, classes and features come along,
-    so that :func:`~confgcn.data.formats.converters.raw_graph` makes the same graph of it.
+    so that :func:`~confgcn.data.formats.registry.raw_graph` makes the same graph of it.
     """
     data = _imported("torch_geometric.data", "'confgcn[pyg]'").Data(
         x=torch.from_numpy(_dense_features(graph)),

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+import torch
 
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.node_data import NodeData, plain_array
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
@@ -99,3 +101,12 @@ def _check_weights(places: IntArray, values: npt.NDArray[Any]) -> None:
         f"adjacency: row {row}, column {column} is {values[first]}, expected 0 or 1 "
         f"({int(wrong.sum())} such values){hint}"
     )
+
+
+def _is_matrix(graph: Any) -> bool:
+    return isinstance(graph, np.ndarray | torch.Tensor) or sp.issparse(graph)
+
+
+FORMAT = ObjectFormat(
+    "matrix", "a square adjacency matrix (scipy, numpy, torch), an edge index (2, edges)", _is_matrix, from_matrix
+)

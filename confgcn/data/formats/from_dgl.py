@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.formats.from_arrays import from_edge_index
 from confgcn.data.node_data import NodeData, plain_array
 from confgcn.data.raw import RawGraph
@@ -36,3 +37,14 @@ def _check_kind(graph: Any) -> None:
     weights = next((key for key in WEIGHTS if key in getattr(graph, "edata", ())), None)
     if weights is not None:
         raise DataError(f"the DGL graph has weights of edges; they are not supported: delete graph.edata[{weights!r}]")
+
+
+def _is_dgl(graph: Any) -> bool:
+    return (
+        callable(getattr(graph, "edges", None))
+        and callable(getattr(graph, "num_nodes", None))
+        and hasattr(graph, "ndata")
+    )
+
+
+FORMAT = ObjectFormat("dgl", "a DGL graph", _is_dgl, from_dgl)

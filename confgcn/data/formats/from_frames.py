@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.formats.from_graph import from_raw
-from confgcn.data.formats.table import Column, Table, column_texts, word
-from confgcn.data.formats.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, TableOptions, graph_from_tables
+from confgcn.data.formats.table import (
+    ID_NAMES,
+    LABEL_NAMES,
+    SPLIT_NAMES,
+    Column,
+    Table,
+    TableOptions,
+    column_texts,
+    word,
+)
+from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.label_texts import is_missing, label_texts
-from confgcn.data.node_data import NodeData, is_by_node
+from confgcn.data.node_data import NodeData, is_by_node, is_frame
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
 from confgcn.graph import checks
@@ -79,3 +89,12 @@ def _categories(frame: Any) -> tuple[str, ...]:
     kinds = {str(column): str(dtype) for column, dtype in zip(frame.columns, frame.dtypes, strict=True)}
     known = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES}
     return tuple(name for name, kind in kinds.items() if kind == "category" and word(name) not in known)
+
+
+def _is_frames(graph: Any) -> bool:
+    return is_frame(graph) or (isinstance(graph, tuple) and len(graph) == 2 and all(map(is_frame, graph)))
+
+
+FORMAT = ObjectFormat(
+    "pandas", "a pandas data frame of edges, alone or as a pair (edges, nodes)", _is_frames, from_frames
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.node_data import NodeData
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.graph import Graph
@@ -25,3 +26,7 @@ def from_raw(graph: RawGraph, nodes: NodeData, name: str) -> RawGraph:
 def from_graph(graph: Graph, nodes: NodeData, name: str) -> RawGraph:
     """A checked graph as it was before it was checked."""
     return from_raw(raw_from_graph(graph), nodes, name)
+
+
+RAW_GRAPH = ObjectFormat("raw_graph", "a RawGraph", lambda graph: isinstance(graph, RawGraph), from_raw)
+GRAPH = ObjectFormat("graph", "a Graph", lambda graph: isinstance(graph, Graph), from_graph)

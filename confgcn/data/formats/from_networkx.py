@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from confgcn.data.formats.exports import to_networkx
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.formats.table import shortened
-from confgcn.data.node_data import NodeData
+from confgcn.data.node_data import NodeData, comes_from
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
 
@@ -72,3 +75,6 @@ def _check_weights(graph: Any) -> None:
                 f"the edge {shortened(repr(source))} - {shortened(repr(target))} has weight "
                 f"{shortened(repr(weight))}; weights are not supported: delete the attribute 'weight' of the edges"
             )
+
+
+FORMAT = ObjectFormat("networkx", "a networkx graph", partial(comes_from, "networkx"), from_networkx, to_networkx)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from confgcn.data.formats.exports import to_pyg
+from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.formats.from_arrays import from_edge_index
 from confgcn.data.label_texts import label_texts, named_labels
-from confgcn.data.node_data import NodeData
+from confgcn.data.node_data import NodeData, comes_from
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
 
@@ -62,3 +65,6 @@ def _own_labels(data: Any, num_nodes: int) -> list[str | None] | None:
 def _own_masks(data: Any) -> dict[str, Any] | None:
     masks = {part: getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")}
     return masks if any(mask is not None for mask in masks.values()) else None
+
+
+FORMAT = ObjectFormat("pyg", "PyG Data", partial(comes_from, "torch_geometric.data"), from_pyg, to_pyg)

@@ -17,9 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from confgcn.data.formats.format import FileFormat, FileRequest, check_free
 from confgcn.data.formats.npz import CSR_PARTS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
+from confgcn.data.input_files import naming, suffix_of, unchanged
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, brief
+from confgcn.io.files import write_atomic
 
 MARKER = "confgcn_graph"  # the array that holds the version of the layout
 VERSION = 1
@@ -151,3 +154,25 @@ def _archive(arrays: Arrays) -> bytes:
             np.lib.format.write_array(entry, array, allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{key}.npy", TIMESTAMP), entry.getvalue())
     return stream.getvalue()
+
+
+def _sniff(path: Path) -> bool:
+    return suffix_of(path) == ".npz" and path.is_file() and is_graph_npz(path)
+
+
+def _read(request: FileRequest) -> RawGraph:
+    with unchanged([request.path]), naming(request.path):
+        raw = read_graph_npz(request.path)
+        raw.check()
+        return raw
+
+
+def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
+    content = graph_npz_bytes(raw)
+    check_free(path, overwrite=overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, content)
+    return [path]
+
+
+FORMAT = FileFormat("npz", "a .npz file", (".npz",), _sniff, _read, _write)

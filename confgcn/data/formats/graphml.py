@@ -1,26 +1,40 @@
-"""GraphML: nodes and edges with named values, which are read as the columns of two tables."""
+"""GraphML: nodes and edges with named values, which are read and written as the columns of two tables."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+import scipy.sparse as sp
 
 from confgcn.data.formats.compressed import read_content
 from confgcn.data.formats.feature_files import NodeFeatures
+from confgcn.data.formats.format import FileFormat, FileRequest, check_free
+from confgcn.data.formats.node_columns import NodeColumns, node_columns
 from confgcn.data.formats.npz import MAX_BYTES
-from confgcn.data.formats.table import Table, shortened
-from confgcn.data.formats.tables import TableOptions, graph_from_tables
+from confgcn.data.formats.table import Table, TableOptions, column_texts, shortened
+from confgcn.data.formats.table_graph import graph_from_tables
+from confgcn.data.formats.tables import read_matrix
+from confgcn.data.input_files import stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import ConfGCNError, DataError, UnsafeFileError, UsageError, unknown_name
+from confgcn.graph import checks
 from confgcn.graph.checks import shown
+from confgcn.io.files import write_atomic
 
 ID_COLUMN = "node id"  # an attribute may be called id
 REFUSED = {"hyperedge": "hyperedges", "port": "ports", "endpoint": "hyperedges", "locator": "links to other files"}
 EDGE_ENDS = ("source", "target")
 CELL_BYTES = 8  # of a value that many nodes share, or lack
+
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # by XML 1.0
 
 
 @dataclass
@@ -207,3 +221,86 @@ class _Reader:
 
     def _error(self, problem: str) -> DataError:
         return DataError(f"{self.path}, line {self._parser.CurrentLineNumber}: {problem}")
+
+
+def graphml_bytes(columns: NodeColumns, edges: Sequence[tuple[str, str]]) -> bytes:
+    """A graph as GraphML that is read back to the same graph.
+
+    Where features are sparse, zero is the default of a feature and left out. Not every program reads defaults, so dense
+    features are written in full.
+    """
+    _check_characters(columns)
+    if ID_COLUMN in columns.feature_names:
+        raise DataError(f"feature {ID_COLUMN!r}: GraphML is read with this name for the ids; write an .npz file")
+    return "\n".join([*_head(columns), *_nodes(columns), *_edges(edges), "</graph>", "</graphml>", ""]).encode()
+
+
+def _head(columns: NodeColumns) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f'<graphml xmlns="{NAMESPACE}">'
+    for name in columns.texts:
+        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="string"/>'
+    default = "<default>0</default>" if sp.issparse(columns.features) else ""
+    for place, name in enumerate(columns.feature_names):
+        yield f'<key id="d{place}" for="node" attr.name={quoteattr(name)} attr.type="double">{default}</key>'
+    yield '<graph edgedefault="undirected">'
+
+
+def _nodes(columns: NodeColumns) -> Iterator[str]:
+    features = columns.features
+    for row, node in enumerate(columns.ids):
+        values = [(name, texts[row]) for name, texts in columns.texts.items() if texts[row]]
+        if features is not None:
+            values += _feature_values(features[[row]])
+        data = "".join(f'<data key="{key}">{_text(value)}</data>' for key, value in values)
+        yield f"<node id={quoteattr(node)}>{data}</node>"
+
+
+def _feature_values(row: Any) -> list[tuple[str, str]]:
+    places, values = (row.indices, row.data) if sp.issparse(row) else (range(row.shape[1]), row[0])
+    return [(f"d{place}", text) for place, text in zip(places, column_texts(values), strict=True)]
+
+
+def _edges(edges: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for source, target in edges:
+        yield f"<edge source={quoteattr(source)} target={quoteattr(target)}/>"
+
+
+def _text(value: str) -> str:
+    return escape(value, {"\r": "&#13;"})
+
+
+def _check_characters(columns: NodeColumns) -> None:
+    kinds = {"id": columns.ids, "feature": columns.feature_names, **columns.texts}
+    for kind, texts in kinds.items():
+        for text in texts:
+            if found := _FORBIDDEN.search(text):
+                raise DataError(f"{kind} {shown(text)}: XML has no character {found[0]!r}; write an .npz file")
+
+
+def _read(request: FileRequest) -> RawGraph:
+    if request.nodes is not None:
+        raise UsageError(f"--nodes {request.nodes}: {request.path} holds the nodes already")
+    with unchanged([path for path in (request.path, request.features) if path is not None]):
+        features = read_matrix(request.features)
+        name = stem_of(request.path)
+        return read_graphml(
+            request.path, request.options, name=name, like=request.like, features=features, known=request.known
+        )
+
+
+def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
+    columns = node_columns(raw)
+    positions = checks.checked_edges(raw.edges, len(columns.ids)).tolist()
+    content = graphml_bytes(columns, [(columns.ids[source], columns.ids[target]) for source, target in positions])
+    check_free(path, overwrite=overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, content)
+    return [path]
+
+
+def _is_graphml(path: Path) -> bool:
+    return suffix_of(path) == ".graphml" and not path.is_dir()
+
+
+FORMAT = FileFormat("graphml", "a .graphml file", (".graphml",), _is_graphml, _read, _write, has_columns=True)

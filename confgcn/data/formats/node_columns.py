@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from confgcn.data.formats.label_columns import check_label_texts
-from confgcn.data.formats.table import is_blank, word
-from confgcn.data.formats.tables import ID_NAMES, LABEL_NAMES, SPLIT_NAMES
+from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, is_blank, word
 from confgcn.data.raw import PARTS, RawGraph, numbered_features
 from confgcn.exceptions import DataError
 from confgcn.graph import checks

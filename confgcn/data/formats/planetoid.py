@@ -9,8 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from confgcn.data.formats.format import FileFormat, FileRequest
 from confgcn.data.formats.planetoid_pickle import read_limited, read_pickle
-from confgcn.exceptions import CorruptFileError
+from confgcn.data.formats.table import TABLE_SUFFIXES
+from confgcn.data.input_files import find_file, naming, unchanged
+from confgcn.data.raw import RawGraph, raw_from_graph
+from confgcn.exceptions import CorruptFileError, DataError, ResourceError
 from confgcn.graph import Graph
 from confgcn.graph.checks import IntArray
 
@@ -151,3 +155,29 @@ def _labels(one_hot: npt.NDArray[Any], positions: IntArray, num_nodes: int) -> I
     labels = np.full(num_nodes, -1, dtype=np.int64)
     labels[positions] = np.where(one_hot.sum(1) == 1, one_hot.argmax(1), -1)
     return labels
+
+
+def _read(request: FileRequest) -> RawGraph:
+    prefix = _prefix(request.path)
+    assert prefix is not None  # the format was recognised by it
+    files = {suffix: prefix.with_name(f"{prefix.name}.{suffix}") for suffix in SUFFIXES}
+    missing = [suffix for suffix, path in files.items() if not path.exists()]
+    if missing:
+        raise ResourceError(f"{prefix.absolute()}: the files with the suffixes {', '.join(missing)} are missing")
+    with unchanged(files.values()), naming(prefix):
+        return raw_from_graph(read_planetoid(prefix.parent, prefix.name.removeprefix("ind.")))
+
+
+def _prefix(path: Path) -> Path | None:
+    """The path that planetoid files have in common, if these are such files."""
+    if not path.is_dir():
+        return path if path.name.startswith("ind.") and path.with_name(f"{path.name}.graph").exists() else None
+    names = sorted(file.name.removesuffix(".graph") for file in path.glob("ind.*.graph"))
+    if not names or find_file(path, "edges", TABLE_SUFFIXES):
+        return None
+    if len(names) > 1:
+        raise DataError(f"{path}: holds several graphs; name one: {' or '.join(str(path / name) for name in names)}")
+    return path / names[0]
+
+
+FORMAT = FileFormat("planetoid", "planetoid files ind.NAME.*", (), lambda path: _prefix(path) is not None, _read)

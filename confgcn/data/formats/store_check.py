@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from confgcn.data.formats.graph_store import Arrays, map_arrays, read_record
+from confgcn.data.formats.format import FileFormat, FileRequest
+from confgcn.data.formats.graph_arrays import arrays_of_graph
+from confgcn.data.formats.graph_store import Arrays, is_store, map_arrays, open_store, read_record
 from confgcn.data.formats.mapped_entries import entry_blocks
-from confgcn.data.formats.store_output import file_sha256
+from confgcn.data.formats.store_output import file_sha256, write_store
 from confgcn.data.formats.text_arrays import TextArrays
 from confgcn.data.input_files import naming, unchanged
-from confgcn.data.raw import PARTS
+from confgcn.data.raw import PARTS, RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph.checks import checked_feature_block
 from confgcn.graph.graph import NAME_LENGTH
@@ -68,3 +70,15 @@ def _check_names(path: Path, content: Any, ends: Any) -> None:
             texts[rows]
     except UnicodeDecodeError:
         raise CorruptFileError(f"{path / 'name_bytes.npy'}: corrupt, the names are not UTF-8") from None
+
+
+def _read(request: FileRequest) -> RawGraph:
+    check_store(request.path)
+    return raw_from_graph(open_store(request.path))
+
+
+def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
+    return [write_store(arrays_of_graph(raw.build()), path, overwrite=overwrite)]
+
+
+FORMAT = FileFormat("mapped", "a mapped graph of confgcn convert --mapped", (), is_store, _read, _write)

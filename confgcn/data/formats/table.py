@@ -1,10 +1,10 @@
-"""Table: named columns of texts or numbers, and where in which file each row stood."""
+"""Table: named columns of texts or numbers with the line of each row in its file, and the options to read columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from confgcn.exceptions import UsageError
 from confgcn.graph.checks import FLOAT32_MAX
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+ID_NAMES = ("id", "node", "node_id", "nodeid")
+LABEL_NAMES = ("label", "class", "y")
+SPLIT_NAMES = ("split", "part")
 
 LONGEST_WHOLE = 1e15  # written without an exponent
 MOST_NAMES = 10  # that a message lists
@@ -50,6 +56,54 @@ class Table:
         """A column as texts: whole numbers as digits alone, a missing number as nothing."""
         column = self.columns[name]
         return column_texts(column) if isinstance(column, np.ndarray) else column
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which column is what, where its name does not say so, and how columns are read.
+
+    Attributes:
+        source, target: the columns of an edge's two ends.
+        node_id, label, split: columns of the table of nodes; all others are features.
+        ignore: columns that are not read, in either table.
+        categorical: columns of nodes whose values are names, also where they look like numbers.
+        impute: fill gaps in numbers with the mean of their column.
+        allow_edgeless: take a table of edges without rows.
+        fills: what gaps are filled with in columns of an earlier table, by name.
+        remembered: which of these columns were named for an earlier table, so that they need not be in this one.
+    """
+
+    source: str | None = None
+    target: str | None = None
+    node_id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    ignore: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    impute: bool = False
+    allow_edgeless: bool = False
+    fills: Mapping[str, float] = field(default_factory=dict)
+    remembered: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for pair in (("source", "target"), ("node_id", "label"), ("node_id", "split"), ("label", "split")):
+            first, second = (getattr(self, option) for option in pair)
+            if first is not None and first == second:
+                words = " and ".join(f"--{option.removeprefix('node_')}" for option in pair)
+                raise UsageError(f"{words} both name the column {first!r}; each is a column of its own")
+
+    def for_columns(self, found: Collection[str]) -> TableOptions:
+        """The options without columns that are only remembered and not there."""
+        gone = {name for name in self.remembered if name not in found}
+        single = ("source", "target", "node_id", "label", "split")
+        left_out: dict[str, Any] = {option: None for option in single if getattr(self, option) in gone}
+        ignore, categorical = (tuple(n for n in names if n not in gone) for names in (self.ignore, self.categorical))
+        return replace(self, **left_out, ignore=ignore, categorical=categorical, remembered=())
+
+    def is_text(self, column: str) -> bool:
+        """Is a column of nodes of this name no number, whatever its cells look like?"""
+        named = (self.node_id, self.label, self.split, *self.ignore, *self.categorical)
+        return column in named or word(column) in (*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES)
 
 
 def column_texts(numbers: npt.NDArray[Any]) -> list[str]:

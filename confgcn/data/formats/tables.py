@@ -1,266 +1,152 @@
-"""A table of edges and a table of nodes -> RawGraph: which column is what, and ids joined by their exact text."""
+"""Graphs as tables: a table of edges and a table of nodes, as CSV, TSV or Parquet, with a matrix of features."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from confgcn.data.formats.edge_columns import edge_columns, end_positions
-from confgcn.data.formats.feature_columns import encode_columns
-from confgcn.data.formats.feature_files import NodeFeatures
-from confgcn.data.formats.label_columns import read_labels, read_split
-from confgcn.data.formats.table import Column, Table, listed, word
+from confgcn.data.formats.delimited import delimited_bytes, read_delimited
+from confgcn.data.formats.feature_files import NodeFeatures, read_node_features
+from confgcn.data.formats.format import FileFormat, FileRequest, check_free
+from confgcn.data.formats.node_columns import ID, NodeColumns, node_columns
+from confgcn.data.formats.parquet import MAGIC, parquet_bytes, read_parquet
+from confgcn.data.formats.table import TABLE_SUFFIXES, Table, column_texts
+from confgcn.data.formats.table_graph import graph_from_tables
+from confgcn.data.input_files import find_file, naming, stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph
-from confgcn.data.structural import is_structural
-from confgcn.exceptions import DataError, UsageError, unknown_name
-from confgcn.graph.checks import shown
+from confgcn.exceptions import DataError, UsageError
+from confgcn.graph import checks
+from confgcn.io.files import write_together
 
-__all__ = ["Column", "Table", "TableOptions", "graph_from_tables"]
-
-ID_NAMES = ("id", "node", "node_id", "nodeid")
-LABEL_NAMES = ("label", "class", "y")
-SPLIT_NAMES = ("split", "part")
+FEATURE_SUFFIXES = (".npy", ".npz")
+STEMS = ("edges", "nodes", "features")  # of the files in a folder of tables
 
 
-@dataclass(frozen=True)
-class TableOptions:
-    """Which column is what, where its name does not say so, and how columns are read.
-
-    Attributes:
-        source, target: the columns of an edge's two ends.
-        node_id, label, split: columns of the table of nodes; all others are features.
-        ignore: columns that are not read, in either table.
-        categorical: columns of nodes whose values are names, also where they look like numbers.
-        impute: fill gaps in numbers with the mean of their column.
-        allow_edgeless: take a table of edges without rows.
-        fills: what gaps are filled with in columns of an earlier table, by name.
-        remembered: which of these columns were named for an earlier table, so that they need not be in this one.
-    """
-
-    source: str | None = None
-    target: str | None = None
-    node_id: str | None = None
-    label: str | None = None
-    split: str | None = None
-    ignore: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    impute: bool = False
-    allow_edgeless: bool = False
-    fills: Mapping[str, float] = field(default_factory=dict)
-    remembered: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for pair in (("source", "target"), ("node_id", "label"), ("node_id", "split"), ("label", "split")):
-            first, second = (getattr(self, option) for option in pair)
-            if first is not None and first == second:
-                words = " and ".join(f"--{option.removeprefix('node_')}" for option in pair)
-                raise UsageError(f"{words} both name the column {first!r}; each is a column of its own")
-
-    def for_columns(self, found: Collection[str]) -> TableOptions:
-        """The options without columns that are only remembered and not there."""
-        gone = {name for name in self.remembered if name not in found}
-        single = ("source", "target", "node_id", "label", "split")
-        left_out: dict[str, Any] = {option: None for option in single if getattr(self, option) in gone}
-        ignore, categorical = (tuple(n for n in names if n not in gone) for names in (self.ignore, self.categorical))
-        return replace(self, **left_out, ignore=ignore, categorical=categorical, remembered=())
-
-    def is_text(self, column: str) -> bool:
-        """Is a column of nodes of this name no number, whatever its cells look like?"""
-        named = (self.node_id, self.label, self.split, *self.ignore, *self.categorical)
-        return column in named or word(column) in (*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES)
-
-
-def graph_from_tables(
-    edges: Table,
-    nodes: Table | None,
-    options: TableOptions,
-    *,
-    name: str,
-    like: Sequence[str] | None = None,
-    features: NodeFeatures | None = None,
-    known: Collection[str] = (),
-) -> RawGraph:
-    """Join the tables.
-
-    ``like`` names the features of a trained graph, which these must be too. ``known`` are the ids of its nodes, which
-    edges may name without a row in ``nodes``: they come after the others, without features and label.
-    """
-    options = options.for_columns({*edges.columns, *(() if nodes is None else nodes.columns)})
-    _check_named_columns(edges, nodes, options)
-    ends = [edges.texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
-    if not len(edges) and (nodes is None or not options.allow_edgeless):
-        raise DataError(f"{edges.path}: no edges; for a graph without any, give a table of nodes and --allow-edgeless")
-    remarks = [remark for table in (edges, nodes) if table is not None for remark in _skipped(table)]
-    trained = frozenset(known)
-    if nodes is None:
-        ids: Sequence[str] = [end for end in dict.fromkeys([*ends[0], *ends[1]]) if end not in trained]
-        if features is not None:
-            end_positions(edges, ends, [*features.own_ids, *trained], features.path)
-        columns = {} if ids else _no_rows(like or ())
-    else:
-        ids, columns = _read_nodes(nodes, options, like, features, remarks)
-    if features is not None:
-        columns |= _with_matrix(columns, features, ids, options, like, remarks)
-    own = set(ids) if trained else set()
-    old = [end for end in dict.fromkeys(chain(*ends)) if end in trained and end not in own] if trained else []
-    positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path, also_known=trained)
-    if nodes is None and trained and ids:
-        remarks.append(
-            f"{edges.path}: {len(ids)} nodes are named by edges alone and were not there at training: {listed(ids)}"
-        )
-    padded = _padded(columns, len(ids), len(old))
-    described = len(ids) if old else None
-    return RawGraph(name, [*ids, *old], positions, **padded, remarks=tuple(remarks), num_described=described)
-
-
-def _read_nodes(
-    nodes: Table,
-    options: TableOptions,
-    like: Sequence[str] | None,
-    matrix: NodeFeatures | None,
-    remarks: list[str],
-) -> tuple[Sequence[str], dict[str, Any]]:
-    """The ids, and what the table says of features, labels and split, as arguments of RawGraph."""
-    if not len(nodes):
-        raise DataError(f"{nodes.path}: the graph has no nodes")
-    id_column = _node_column(nodes, "node_id", ID_NAMES, options)
-    if id_column is None:
-        raise DataError(_no_id_column(nodes))
-    ids = nodes.texts(id_column)
-    _check_ids(nodes, ids)
-    label = _node_column(nodes, "label", LABEL_NAMES, options)
-    if label is None and like is None:
-        remarks.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
-    split = _node_column(nodes, "split", SPLIT_NAMES, options)
-    used = (id_column, label, split, *options.ignore)
-    encoded = encode_columns(
-        nodes,
-        [column for column in nodes.columns if column not in used],
-        categorical=options.categorical,
-        impute=options.impute,
-        fills=options.fills,
-        like=like,
-        elsewhere=() if like is None or matrix is None else matrix.own_names,
-    )
-    remarks += encoded.remarks
-    return ids, {
-        "features": encoded.matrix(len(nodes)) if encoded.names else None,
-        "feature_names": encoded.names or None,
-        "labels": None if label is None else read_labels(nodes, label, remarks, asked=options.label is not None),
-        "split": None if split is None else read_split(nodes, split),
-    }
-
-
-def _with_matrix(
-    columns: dict[str, Any],
-    given: NodeFeatures,
-    ids: Sequence[str],
-    options: TableOptions,
-    like: Sequence[str] | None,
-    remarks: list[str],
-) -> dict[str, Any]:
-    """The features of the table, if it has any, and beside them those of the matrix."""
-    matrix, found = given.of(ids, impute=options.impute, fills=options.fills)
-    remarks += found
-    if like:
-        _check_trained(given, like)
-    if columns.get("features") is None:
-        return {"features": matrix, "feature_names": given.names}
-    joined = _joined([columns["features"], matrix], axis=1)
-    return {"features": joined, "feature_names": [*columns["feature_names"], *given.own_names]}
-
-
-def _check_trained(given: NodeFeatures, like: Sequence[str]) -> None:
-    trained = {name for name in like if not is_structural(name)}
-    surplus = [name for name in given.own_names if name not in trained]
-    if surplus:
-        raise DataError(
-            f"{given.path}: {given.matrix.shape[1]} features, but the model was trained with {len(trained)}: feature "
-            f"{shown(surplus[0])} was not there in training ({len(surplus)} such)"
+def read_tables(request: FileRequest) -> RawGraph:
+    """Read a folder of tables, or a table of edges with a table of nodes."""
+    name = stem_of(request.path)
+    if request.path.is_dir():
+        request = _files_in(request)
+    paths = [path for path in (request.path, request.nodes, request.features) if path is not None]
+    options = request.options
+    with unchanged(paths):
+        return graph_from_tables(
+            read_table(request.path, options.ignore),
+            None if request.nodes is None else read_table(request.nodes, options.ignore, options.is_text),
+            options,
+            name=name,
+            like=request.like,
+            features=read_matrix(request.features),
+            known=request.known,
         )
 
 
-def _no_rows(like: Sequence[str]) -> dict[str, Any]:
-    """The features of no node at all, where there are new edges alone."""
-    names = [name for name in like if not is_structural(name)]
-    return {"features": sp.csr_matrix((0, len(names))), "feature_names": names} if names else {}
+def read_table(path: Path, ignore: Sequence[str] = (), is_text: Callable[[str], bool] | None = None) -> Table:
+    """Read a table, Parquet or text by its first bytes; see their readers for the arguments."""
+    with naming(path), path.open("rb") as stream:
+        is_parquet = stream.read(len(MAGIC)) == MAGIC
+    if is_parquet:
+        return read_parquet(path, ignore)
+    if suffix_of(path) == ".parquet":
+        raise DataError(f"{path}: not a Parquet file, whatever its name says")
+    return read_delimited(path, is_text)
 
 
-def _padded(columns: dict[str, Any], rows: int, more: int) -> dict[str, Any]:
-    """Room for nodes of which the tables say nothing."""
-    if not more:
-        return columns
-    padded = dict(columns)
-    if columns.get("features") is not None:
-        nothing = sp.csr_matrix((more, columns["features"].shape[1]))
-        padded["features"] = _joined([columns["features"], nothing], axis=0)
-    padded["labels"] = [*(columns.get("labels") or [None] * rows), *[None] * more]
-    if columns.get("split") is not None:
-        padded["split"] = [*columns["split"], *[""] * more]
-    return padded
+def read_matrix(path: Path | None) -> NodeFeatures | None:
+    """Read the matrix of features that goes with a table, if there is one."""
+    if path is None:
+        return None
+    with naming(path):
+        return read_node_features(path)
 
 
-def _joined(matrices: list[Any], *, axis: int) -> Any:
-    if not any(map(sp.issparse, matrices)):
-        return np.concatenate(matrices, axis=axis)
-    return sp.vstack(matrices, format="csr") if axis == 0 else sp.hstack(matrices, format="csr")
+def write_tables(
+    to_bytes: Callable[[RawGraph], Mapping[str, bytes]], raw: RawGraph, path: Path, *, overwrite: bool
+) -> list[Path]:
+    """Write a folder with a table of nodes and a table of edges."""
+    contents = {path / name: content for name, content in to_bytes(raw).items()}
+    check_free(path, overwrite=overwrite)
+    if path.is_dir():
+        _check_no_other_graph(path, list(contents))
+    path.mkdir(parents=True, exist_ok=True)
+    write_together(contents)
+    return list(contents)
 
 
-def _skipped(table: Table) -> list[str]:
-    return [f"{table.path}: {table.comments} lines that start with # skipped"] if table.comments else []
+def _files_in(request: FileRequest) -> FileRequest:
+    """The files in a folder; a matrix of features may be elsewhere."""
+    folder = request.path
+    if request.nodes is not None:
+        raise UsageError(f"--nodes {request.nodes} goes with --edges, not with the folder {folder}")
+    edges, nodes = (find_file(folder, stem, TABLE_SUFFIXES) for stem in ("edges", "nodes"))
+    if edges is None:
+        raise DataError(f"{folder}: holds no table of edges")
+    features = request.features or find_file(folder, "features", FEATURE_SUFFIXES)
+    return replace(request, path=edges, nodes=nodes, features=features)
 
 
-def _check_named_columns(edges: Table, nodes: Table | None, options: TableOptions) -> None:
-    """A misspelt name is an error and not silently nothing."""
-    of_edges, of_nodes = set(edges.columns), set() if nodes is None else set(nodes.columns)
-    named: dict[str, tuple[Iterable[str | None], Collection[str]]] = {
-        f"column of {edges.path.name}": ((options.source, options.target), of_edges),
-        "column": (options.ignore, of_edges | of_nodes),
-    }
-    if nodes is not None:
-        wanted = (options.node_id, options.label, options.split, *options.categorical)
-        named[f"column of {nodes.path.name}"] = wanted, of_nodes
-    for kind, (names, known) in named.items():
-        for name in names:
-            if name is not None and name not in known:
-                raise unknown_name(kind, name, known)
+def _csv_tables(raw: RawGraph) -> dict[str, bytes]:
+    columns, edges = _columns(raw)
+    texts = {name: column_texts(column) for name, column in _feature_columns(columns).items()}
+    nodes = delimited_bytes({ID: columns.ids, **columns.texts, **texts})
+    return {"nodes.csv": nodes, "edges.csv": delimited_bytes(edges)}
 
 
-def _node_column(nodes: Table, option: str, words: Sequence[str], options: TableOptions) -> str | None:
-    """The column that the option names, else the one whose name says what it is."""
-    chosen: str | None = getattr(options, option)
-    if chosen is not None:
-        return chosen
-    taken = (options.node_id, options.label, options.split, *options.ignore, *options.categorical)
-    found = [name for name in nodes.columns if word(name) in words and name not in taken]
-    if len(found) > 1:
-        flag = option.removeprefix("node_")
-        raise DataError(
-            f"{nodes.path}: {listed(found)} could each be the column of the {flag}; say which with --{flag}, or leave "
-            "one out with --ignore"
+def _parquet_tables(raw: RawGraph) -> dict[str, bytes]:
+    columns, edges = _columns(raw)
+    texts = {name: [text or None for text in texts] for name, texts in columns.texts.items()}
+    nodes = parquet_bytes({ID: columns.ids, **texts, **_feature_columns(columns)})
+    return {"nodes.parquet": nodes, "edges.parquet": parquet_bytes(dict(edges))}
+
+
+def _columns(raw: RawGraph) -> tuple[NodeColumns, dict[str, Sequence[str]]]:
+    columns = node_columns(raw)
+    positions = checks.checked_edges(raw.edges, len(columns.ids))
+    source, target = ([columns.ids[position] for position in end] for end in positions.T.tolist())
+    return columns, {"source": source, "target": target}
+
+
+def _feature_columns(columns: NodeColumns) -> dict[str, npt.NDArray[Any]]:
+    if columns.features is None:
+        return {}
+    dense = columns.features.toarray() if sp.issparse(columns.features) else columns.features
+    return {name: np.ascontiguousarray(dense[:, place]) for place, name in enumerate(columns.feature_names)}
+
+
+def _check_no_other_graph(folder: Path, written: Sequence[Path]) -> None:
+    """Files of a graph in another format would make the folder ambiguous; they are not ours to remove."""
+    others = [file.name for file in sorted(folder.iterdir()) if file not in written and _belongs_to_graph(file)]
+    if others:
+        raise UsageError(
+            f"{folder}: holds {', '.join(others)}, files of another graph; give another folder, or remove them"
         )
-    return found[0] if found else None
 
 
-def _check_ids(nodes: Table, ids: Sequence[str]) -> None:
-    first: dict[str, int] = {}
-    for row, text in enumerate(ids):
-        if not text:
-            raise DataError(f"{nodes.place(row)}: the id is empty")
-        if first.setdefault(text, row) != row:
-            raise DataError(
-                f"{nodes.place(row)}: id {shown(text)} stands already in {nodes.unit} {nodes.lines[first[text]]}; "
-                "every node has one row"
-            )
+def _belongs_to_graph(file: Path) -> bool:
+    stem, _, suffix = file.name.partition(".")
+    return stem in STEMS and f".{suffix.partition('.')[0].lower()}" in (*TABLE_SUFFIXES, *FEATURE_SUFFIXES)
 
 
-def _no_id_column(nodes: Table) -> str:
-    return (
-        f"{nodes.path}: found the columns {listed(nodes.columns)}, expected one called {' or '.join(ID_NAMES)}; "
-        "say which holds the ids with --id"
-    )
+def _is_parquet(path: Path) -> bool:
+    edges = find_file(path, "edges", TABLE_SUFFIXES) if path.is_dir() else path
+    return edges is not None and suffix_of(edges) == ".parquet"
+
+
+def _is_table(path: Path) -> bool:
+    return not path.is_dir() or find_file(path, "edges", TABLE_SUFFIXES) is not None
+
+
+DESCRIPTION = "edges.csv (or .tsv, .parquet) and nodes.csv"
+PARQUET = FileFormat(
+    "parquet", DESCRIPTION, (".parquet",), _is_parquet, read_tables, partial(write_tables, _parquet_tables), True
+)
+CSV = FileFormat(
+    "csv", DESCRIPTION, (".csv", ".tsv", ".txt"), _is_table, read_tables, partial(write_tables, _csv_tables), True
+)

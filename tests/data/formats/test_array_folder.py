@@ -12,9 +12,9 @@ import pytest
 from confgcn.data.formats import array_graph
 from confgcn.data.formats.array_folder import ArrayFolder, is_array_folder
 from confgcn.data.formats.array_graph import arrays_of_folder, read_array_folder
-from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.parquet import parquet_bytes
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.registry import read_graph
+from confgcn.data.formats.table import TableOptions
 from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UnsafeFileError, UsageError
 
 EDGES = np.array([[0, 1], [1, 2], [1, 2], [3, 3]])
@@ -138,7 +138,7 @@ def test_two_forms_of_one_thing_are_refused(given: Given, name: str) -> None:
 
 
 def test_options_about_columns_have_no_meaning(given: Given) -> None:
-    with pytest.raises(UsageError, match="says itself"):
+    with pytest.raises(UsageError, match="are for tables"):
         read_graph(given(), TableOptions(label="x"))
 
 

@@ -14,8 +14,8 @@ import torch
 
 from confgcn.data.demo import load_demo
 from confgcn.data.formats import exports
-from confgcn.data.formats.converters import raw_graph
 from confgcn.data.formats.exports import to_networkx, to_pyg
+from confgcn.data.formats.registry import raw_graph
 from confgcn.exceptions import ResourceError
 from confgcn.graph import Graph
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.formats.converters import raw_graph
+from confgcn.data.formats.registry import raw_graph
 from confgcn.exceptions import DataError
 
 ADJACENCY = np.array([[0, 1, 0], [0, 1, 1], [0, 0, 0]])

@@ -8,8 +8,8 @@ import numpy as np
 import pandas
 import pytest
 
-from confgcn.data.formats.converters import raw_graph
 from confgcn.data.formats.from_frames import table_of_frame
+from confgcn.data.formats.registry import raw_graph
 from confgcn.exceptions import ConfGCNError
 
 EDGES = pandas.DataFrame({"source": [7, 8], "target": [8, 10]})

@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from confgcn.data.formats.converters import raw_graph
+from confgcn.data.formats.registry import raw_graph
 from confgcn.exceptions import ConfGCNError, DataError
 
 

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from confgcn.data.formats.graph_files import read_graph
-from confgcn.data.formats.graph_output import write_graph
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.registry import read_graph, write_graph
+from confgcn.data.formats.table import TableOptions
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError
 
@@ -90,7 +89,7 @@ def put(path: Path, content: bytes) -> None:
 
 def through(raw: RawGraph, folder: Path, kind: str) -> RawGraph:
     path = folder / kind
-    write_graph(raw, path, write=put, tables="parquet" if kind == "parquet" else "csv")
+    write_graph(raw, path, tables="parquet" if kind == "parquet" else "csv")
     return read_graph(path, TableOptions(allow_edgeless=True))
 
 
@@ -125,15 +124,15 @@ def test_the_bits_of_small_and_negative_numbers_come_back(tmp_path: Path) -> Non
 
 
 def test_the_files_that_were_written_are_named(tmp_path: Path) -> None:
-    assert write_graph(small(), tmp_path / "g.npz", write=put) == [tmp_path / "g.npz"]
-    assert write_graph(small(), tmp_path / "deep" / "g", write=put, tables="parquet") == [
+    assert write_graph(small(), tmp_path / "g.npz") == [tmp_path / "g.npz"]
+    assert write_graph(small(), tmp_path / "deep" / "g", tables="parquet") == [
         tmp_path / "deep" / "g" / "nodes.parquet",
         tmp_path / "deep" / "g" / "edges.parquet",
     ]
 
 
 def test_tables_are_plain_to_read(tmp_path: Path) -> None:
-    write_graph(small(split=["train", ""]), tmp_path / "g", write=put)
+    write_graph(small(split=["train", ""]), tmp_path / "g")
     assert (tmp_path / "g" / "nodes.csv").read_text() == "id,label,split,p,q\na,x,train,0.100000001,2\nb,,,3,-0\n"
     assert (tmp_path / "g" / "edges.csv").read_text() == "source,target\na,b\n"
 
@@ -157,7 +156,7 @@ def test_p12_what_is_there_is_not_touched_without_being_asked(tmp_path: Path) ->
     (tmp_path / "g" / "notes.txt").write_text("mine")
     for path in (tmp_path / "g.npz", tmp_path / "g"):
         with pytest.raises(UsageError, match=rf"{path} exists already.*--overwrite"):
-            write_graph(small(), path, write=put)
+            write_graph(small(), path)
     assert (tmp_path / "g.npz").read_text() == "mine"
     assert [file.name for file in (tmp_path / "g").iterdir()] == ["notes.txt"]
 
@@ -165,7 +164,7 @@ def test_p12_what_is_there_is_not_touched_without_being_asked(tmp_path: Path) ->
 def test_overwriting_replaces_its_own_files_and_removes_none(tmp_path: Path) -> None:
     for name in ("edges.csv", "nodes.py", "notes.txt"):
         (tmp_path / name).write_text("old")
-    write_graph(small(), tmp_path, write=put, overwrite=True)
+    write_graph(small(), tmp_path, overwrite=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["edges.csv", "nodes.csv", "nodes.py", "notes.txt"]
     assert (tmp_path / "nodes.py").read_text() == "old"
 
@@ -173,16 +172,16 @@ def test_overwriting_replaces_its_own_files_and_removes_none(tmp_path: Path) -> 
 @pytest.mark.parametrize("rival", ["edges.tsv", "nodes.parquet", "features.npy", "edges.csv.gz"])
 def test_parts_of_another_graph_are_left_and_named(tmp_path: Path, rival: str) -> None:
     (tmp_path / rival).write_text("old")
-    with pytest.raises(UsageError, match=rf"holds {rival}, parts of another graph"):
-        write_graph(small(), tmp_path, write=put, overwrite=True)
+    with pytest.raises(UsageError, match=rf"holds {rival}, files of another graph"):
+        write_graph(small(), tmp_path, overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == [rival]
 
 
 def test_a_table_alone_has_no_place_for_a_graph(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tables are written to a folder"):
-        write_graph(small(), tmp_path / "g.csv", write=put)
+        write_graph(small(), tmp_path / "g.csv")
     with pytest.raises(UsageError, match="unknown format of tables 'xlsx'"):
-        write_graph(small(), tmp_path / "g", write=put, tables="xlsx")  # type: ignore[arg-type]
+        write_graph(small(), tmp_path / "g", tables="xlsx")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "graph.graphml"])

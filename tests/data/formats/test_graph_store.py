@@ -15,8 +15,8 @@ import torch
 from confgcn.data.findings import findings
 from confgcn.data.formats.array_folder import ArrayFolder
 from confgcn.data.formats.array_graph import arrays_of_folder, read_array_folder
-from confgcn.data.formats.graph_files import read_graph
 from confgcn.data.formats.graph_store import RECORD, open_store
+from confgcn.data.formats.registry import read_graph
 from confgcn.data.formats.store_check import check_store
 from confgcn.data.formats.store_output import write_store
 from confgcn.data.formats.text_arrays import Numbers

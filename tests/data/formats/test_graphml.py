@@ -11,7 +11,7 @@ import pytest
 
 from confgcn.data.formats import graphml
 from confgcn.data.formats.graphml import read_graphml
-from confgcn.data.formats.tables import TableOptions
+from confgcn.data.formats.table import TableOptions
 from confgcn.exceptions import DataError, UnsafeFileError, UsageError
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'

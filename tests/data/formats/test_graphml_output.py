@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.formats.graphml import ID_COLUMN
-from confgcn.data.formats.graphml_output import graphml_bytes
+from confgcn.data.formats.graphml import ID_COLUMN, graphml_bytes
 from confgcn.data.formats.node_columns import NodeColumns
 from confgcn.exceptions import DataError
 

@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from confgcn.data.formats.feature_files import NodeFeatures
-from confgcn.data.formats.table import Table
-from confgcn.data.formats.tables import TableOptions, graph_from_tables
+from confgcn.data.formats.table import Table, TableOptions
+from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError
 

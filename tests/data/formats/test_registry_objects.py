@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.formats.converters import raw_graph
+from confgcn.data.formats.registry import raw_graph
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import ConfGCNError, DataError, UsageError
 

@@ -14,7 +14,8 @@ from confgcn.data.datasets import load_graph
 from confgcn.evaluation.strata import neighbour_label_entropy
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
-from confgcn.io.files import read_json, to_json, write_atomic
+from confgcn.io.atomic_files import write_atomic
+from confgcn.io.json_files import read_json, to_json
 from confgcn.io.threads import computing_with
 from confgcn.models.base import Prediction
 from confgcn.models.confgcn.network import ConfGCN

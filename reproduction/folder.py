@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from confgcn.exceptions import CorruptFileError, UsageError, brief
-from confgcn.io.files import became, read_json, write_atomic
-from confgcn.runs.directory import LOCK
+from confgcn.io.atomic_files import target_name, write_atomic
+from confgcn.io.json_files import read_json
+from confgcn.io.locks import LOCK
 from reproduction.artefacts import ABOUT, ARTEFACTS, Artefact, artefacts_named
 from reproduction.page import page
 from reproduction.render import PARTS, pictures_of, texts_of
@@ -27,7 +28,7 @@ def check_folder(out: Path) -> None:
     """A folder can be used that is not there, holds results, or holds nothing that we do not write."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is not a directory")
-    entries = {became(entry.name) for entry in out.iterdir()} if out.is_dir() else set()
+    entries = {target_name(entry.name) for entry in out.iterdir()} if out.is_dir() else set()
     if not TABLES & entries and entries - OURS:
         raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
 

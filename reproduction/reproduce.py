@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from confgcn.exceptions import ConfGCNError, StoppedError
-from confgcn.io.files import to_json, write_atomic
+from confgcn.io.atomic_files import write_atomic
+from confgcn.io.json_files import to_json
+from confgcn.io.locks import locked_folder
 from confgcn.io.signals import stop_request
-from confgcn.runs.directory import held
 from reproduction.artefacts import ALL, artefacts_named
 from reproduction.confidence_measurements import Confidences
 from reproduction.environment import environment
@@ -63,7 +64,7 @@ def reproduce(request: ReproductionRequest, watcher: Watcher) -> Failures:
     check_folder(request.out)
     if request.render_only:
         check_renderable(request.out, artefacts)
-    with held(request.out) as notices:
+    with locked_folder(request.out) as notices:
         for notice in notices:
             watcher.on_notice(notice)
         tables: Tables = {kind: Results(request.out, kind) for kind in FILES}

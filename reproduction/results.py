@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from confgcn.exceptions import CorruptFileError, ResourceError, brief
-from confgcn.io.files import read_json, to_json, write_atomic
+from confgcn.io.atomic_files import write_atomic
+from confgcn.io.json_files import read_json, to_json
 from reproduction import confidence_measurements, measurements
 from reproduction.confidence_measurements import Confidences
 from reproduction.jobs import Kind, Variant, settings_key

@@ -34,7 +34,7 @@ from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UsageError
 from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.request import RunRequest
@@ -673,7 +673,7 @@ def test_an_altered_file_is_corrupt(saved: Path) -> None:
 )
 def test_a_file_that_fits_no_estimator_is_corrupt(changes: dict[str, Any], saved: Path) -> None:
     file = RunDirectory(saved).estimator
-    write_sealed(file, {**read_sealed(file), **changes})
+    write_checksummed_json(file, {**read_checksummed_json(file), **changes})
     write_checksums(saved, saved.glob("*.*"), still_to_come={})
     with pytest.raises(CorruptFileError, match=r"estimator\.json: describes no estimator"):
         ConfGCNClassifier.load(saved)

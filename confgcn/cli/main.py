@@ -32,7 +32,7 @@ from confgcn.cli import (
 from confgcn.cli.console import complain
 from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
-from confgcn.io.memory_limits import limits_set
+from confgcn.io.memory import limits_set
 from confgcn.io.signals import stop_signals
 
 # What torch, the loader of libraries and Python say where there is no memory, and no class of error tells it.

@@ -26,7 +26,7 @@ from confgcn.distributed.shard_files import (
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph.checks import FLOAT32_MAX, checked_feature_block
 from confgcn.io.blocks import blocks_of_rows
-from confgcn.io.files import file_digest
+from confgcn.io.checksums import file_digest
 
 Owners = npt.NDArray[np.int16]
 

@@ -29,7 +29,7 @@ from torch import Tensor
 from confgcn.data.formats.npy import map_npy
 from confgcn.distributed.shard_record import ShardRecord, read_shard_record
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
-from confgcn.io.files import file_digest
+from confgcn.io.checksums import file_digest
 
 MANIFEST, COLUMNS, NAMES = "partition.json", "columns", "names.json"
 SPLIT = ("", "train", "validation", "test")

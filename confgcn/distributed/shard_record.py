@@ -12,8 +12,7 @@ from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts
 from confgcn.graph.checks import MAX_NODES, checked_names
-from confgcn.io.files import read_sealed
-from confgcn.io.records import checked_record
+from confgcn.io.json_files import checked_record, read_checksummed_json
 from confgcn.limits import MAX_PARTS, MAX_SPLIT_SEED
 
 KEY, LAYOUT = "confgcn_shards", 1
@@ -50,7 +49,7 @@ class ShardRecord(BaseModel):
 
 def read_shard_record(file: Path) -> ShardRecord:
     """The record in a file, whose parts fit each other."""
-    content = read_sealed(file)
+    content = read_checksummed_json(file)
     if content.get(KEY) != LAYOUT:
         raise CorruptFileError(f"{file}: layout {brief(repr(content.get(KEY)))}, this version reads {LAYOUT}")
     record = checked_record(ShardRecord, content, f"{file}: describes no graph in shards")

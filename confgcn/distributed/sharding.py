@@ -19,8 +19,10 @@ from confgcn.distributed.shard_record import KEY, LAYOUT
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.partition import metis
+from confgcn.io.atomic_files import write_atomic
 from confgcn.io.blocks import blocks_of_entries, blocks_of_rows
-from confgcn.io.files import file_digest, to_json, write_atomic, write_sealed
+from confgcn.io.checksums import file_digest
+from confgcn.io.json_files import to_json, write_checksummed_json
 from confgcn.sparse import SparseMatrix, SparseStructure
 from confgcn.training.seed import seeded
 
@@ -62,7 +64,7 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
         cut = sum(_write_part(folder, graph, parts, part, split) for part in range(int(parts.max()) + 1))
         files = {str(file.relative_to(folder)): file_digest(file) for file in sorted(folder.rglob("*.*"))}
         record = {**about, **_described(graph, parts), "crossing": cut, "files": files}
-        write_sealed(folder / MANIFEST, record)
+        write_checksummed_json(folder / MANIFEST, record)
     return record
 
 

@@ -13,7 +13,7 @@ from confgcn.distributed.shard_files import DENSE, NAMES, SPARSE, SPLIT, ShardFo
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph import Graph, Shard
 from confgcn.graph.checks import checked_names
-from confgcn.io.files import read_json
+from confgcn.io.json_files import read_json
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 _NO_NAME = ""

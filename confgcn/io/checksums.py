@@ -1,30 +1,50 @@
-"""SHA256SUMS of a finished run: what every file held when the run ended, as ``sha256sum --check`` reads it."""
+"""SHA-256 of files, and SHA256SUMS of a finished run in the format of ``sha256sum --check``."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from confgcn.exceptions import CorruptFileError
-from confgcn.io.files import digest, file_digest, refuse_pickle, write_atomic
+from confgcn.exceptions import CorruptFileError, UnsafeFileError
+from confgcn.io.atomic_files import write_atomic
 
 SUMS = "SHA256SUMS"
-RECORDED_FIRST = ("config.json", "environment.json")  # what a resumed run is compared with
-_SEAL = "# sha256 of the lines above: "  # the command takes it for a comment
+RECORDED_FIRST = ("config.json", "environment.json")  # a resumed run is compared with these
+_OWN_CHECKSUM = "# sha256 of the lines above: "  # a comment to sha256sum
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\\\n]+)")
+_PICKLE, _ZIP = re.compile(rb"\x80[\x02-\x05]|c[\w.]+\n\w+\n"), b"PK\x03\x04"  # of protocols 2 to 5, and of 0
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, which is read in blocks."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def refuse_pickle(path: Path, content: bytes) -> None:
+    """Raise if a file that should be ours is a pickle: reading it would execute code that somebody put there."""
+    is_pickle = _PICKLE.match(content) is not None and content[8:9] != b"{"  # where safetensors have a brace
+    if is_pickle or (content.startswith(_ZIP) and b"data.pkl" in content):  # the format of torch.save
+        raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")
 
 
 def write_checksums(folder: Path, files: Iterable[Path], *, still_to_come: Mapping[str, bytes]) -> None:
-    """Of the ``files`` that are there, and of those ``still_to_come``, by name."""
+    """Write SHA256SUMS of the ``files`` that exist, and of the contents that are written next, by name."""
     known = {file.name: file_digest(file) for file in files if file.is_file()}
     known |= {name: digest(content) for name, content in still_to_come.items()}
     lines = "".join(f"{known[name]}  {name}\n" for name in sorted(known))
-    write_atomic(folder / SUMS, f"{lines}{_SEAL}{digest(lines.encode())}\n".encode())
+    write_atomic(folder / SUMS, f"{lines}{_OWN_CHECKSUM}{digest(lines.encode())}\n".encode())
 
 
 def damaged_files(folder: Path) -> dict[str, str]:
-    """The files of a finished run that are not what they were, each with what is wrong with it."""
+    """The files of a finished run that have changed since, each with what is wrong with it."""
     try:
         known = _read(folder / SUMS)
     except CorruptFileError as error:
@@ -34,11 +54,11 @@ def damaged_files(folder: Path) -> dict[str, str]:
 
 
 def verify(folder: Path) -> None:
-    """Refuse a finished run of which a file was altered, by its name."""
+    """Raise for the first file of a finished run that has changed since."""
     for name, fault in damaged_files(folder).items():
         if (folder / name).is_file():
             refuse_pickle(folder / name, (folder / name).read_bytes())
-        how = "--overwrite: what was begun is not known any more" if name in RECORDED_FIRST else "--resume"
+        how = "--overwrite: its settings are no longer known" if name in RECORDED_FIRST else "--resume"
         raise CorruptFileError(f"{fault}; the command that made the run makes it again with {how}")
 
 
@@ -53,8 +73,8 @@ def _fault(file: Path, expected: str) -> str | None:
 def _read(path: Path) -> dict[str, str]:
     if not path.is_file():
         raise CorruptFileError(f"{path}: missing, though the run is finished")
-    lines, _, seal = path.read_bytes().partition(_SEAL.encode())
-    if seal.decode(errors="replace") != f"{digest(lines)}\n":
+    lines, _, own = path.read_bytes().partition(_OWN_CHECKSUM.encode())
+    if own.decode(errors="replace") != f"{digest(lines)}\n":
         raise CorruptFileError(f"{path}: corrupt, its own checksum does not match")
     entries = [_LINE.fullmatch(line) for line in lines.decode(errors="replace").splitlines()]
     if not all(entries):

@@ -1,4 +1,4 @@
-"""Turn the first signal that asks for an end into a request to stop after the epoch; a second one stops at once."""
+"""Turn the first signal to stop into a request to stop after the epoch; a second one stops at once."""
 
 from __future__ import annotations
 
@@ -13,37 +13,41 @@ from confgcn.exceptions import StoppedError
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Those that ask for an end: by a person, a system, a terminal that closes unless nohup told not to mind."""
-    minds_hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if minds_hangup else [])]
+    """The signals that ask a process to end. SIGHUP is left out where it is ignored, as under nohup."""
+    heeds_hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if heeds_hangup else [])]
 
 
 @dataclass
 class StopRequest:
-    """The signal that asked for a stop, if one has; ``at_once`` while nothing would be gained by going on first."""
+    """The signal received, if any. With ``at_once`` the first one stops, because there is nothing to save."""
 
     received: int | None = None
     at_once: bool = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        is_impatient = self.at_once or self.received is not None
+        stops_at_once = self.at_once or self.received is not None
         self.received = number
-        if is_impatient:
-            raise KeyboardInterrupt  # which nothing on the way takes for an error of its own
+        if stops_at_once:
+            raise KeyboardInterrupt  # no `except Exception` on the way catches it
+
+    def raise_if_received(self) -> None:
+        if self.received is not None:
+            raise StoppedError(f"stopped by {signal.Signals(self.received).name}", self.received)
 
 
 @contextmanager
 def stop_request() -> Iterator[StopRequest]:
-    """Handle signals inside the block, and put the old handlers back after it.
+    """Handle the signals within the block, and restore the previous handlers after it.
 
-    Outside the main thread Python allows no handlers; the request then never comes.
+    Python allows handlers in the main thread only; in any other the request is never set.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    ours = [number for number in stop_signals() if signal.getsignal(number) is not None]  # None cannot be put back
-    previous = {number: signal.signal(number, request.handle) for number in ours}
+    handled = [number for number in stop_signals() if signal.getsignal(number) is not None]  # None cannot be restored
+    previous = {number: signal.signal(number, request.handle) for number in handled}
     try:
         yield request
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""How many threads a run computes with; the caller's number is left as it was."""
+"""How many threads a run computes with; the caller's number is restored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Within, torch and the libraries of linear algebra below scipy use so many. Bits depend on the number."""
+    """Within, torch and the BLAS libraries of scipy use so many threads. The bits of a result depend on the number."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
-from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError, brief
+from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
+from confgcn.io.atomic_files import reporting_write_errors, target_name, write_atomic
 from confgcn.io.checksums import SUMS, damaged_files, write_checksums
-from confgcn.io.files import became, read_sealed, to_json, without_following, write_atomic, write_sealed
+from confgcn.io.json_files import read_checksummed_json, to_json, write_checksummed_json
+from confgcn.io.locks import LOCK, check_unlocked, locked_folder
 
-LOCK = "run.lock"
 CONFIG = "config.json"
 SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
 SCHEMA = 1
 _SIGN = SCHEMA_KEY.encode()
-MOST_DIGITS = 20  # of the number of a process
-UNKNOWN = "unknown"  # the process, where the lock does not name it
 MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
 PLACES = {f"input.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
@@ -68,9 +65,9 @@ class RunDirectory:
         self.path.mkdir(parents=True, exist_ok=True)
         self._remove_left_overs()
         if not self.config.is_file():
-            write_sealed(self.config, {SCHEMA_KEY: SCHEMA, **config})
+            write_checksummed_json(self.config, {SCHEMA_KEY: SCHEMA, **config})
             return
-        recorded, now = flattened(read_sealed(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
+        recorded, now = flattened(read_checksummed_json(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
         if recorded.get(SCHEMA_KEY) != SCHEMA:
             version = brief(repr(recorded.get(SCHEMA_KEY)))
             raise CorruptFileError(f"{self.config}: a run of layout {version}, this version of confgcn knows {SCHEMA}")
@@ -139,7 +136,7 @@ class RunDirectory:
     def _remove_left_overs(self) -> None:
         """Temporary files of a process that was killed while it wrote."""
         own = {file.name for file in self._files()}
-        files = [file for file in self.path.iterdir() if file.name != became(file.name) in own]
+        files = [file for file in self.path.iterdir() if file.name != target_name(file.name) in own]
         for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
             left_over.unlink(missing_ok=True)
         for left_over in self.path.glob(f"{self.shards.name}.*.tmp"):
@@ -151,31 +148,16 @@ class RunDirectory:
 def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
     """Hold the directory for this process; yields notices about what was found in it."""
     check_claimable(path, if_exists)
-    with held(path) as notices:
+    with locked_folder(path) as notices:
         _check_target(path, if_exists)  # again: another process may have begun and ended a run in between
         if if_exists == "overwrite":
             RunDirectory(path).erase()
         yield notices
 
 
-@contextmanager
-def held(path: Path) -> Iterator[list[str]]:
-    """Make a folder, of a run or of many, and keep other processes out of it; yields notices."""
-    with _writing_to(path):
-        path.mkdir(parents=True, exist_ok=True)
-    with _writing_to(path / LOCK):
-        lock = _open_lock(path / LOCK, "a+")
-    with lock:
-        notices = _lock(lock, path)
-        try:
-            yield notices
-        finally:
-            lock.truncate(0)
-
-
 def check_claimable(path: Path, if_exists: IfExists) -> None:
     """May a run be written into this directory now? Nothing is changed in it."""
-    check_idle(path)
+    check_unlocked(path)
     _check_target(path, if_exists)
 
 
@@ -199,7 +181,7 @@ def flattened(settings: dict[str, Any]) -> dict[str, Any]:
 def free_directory(parent: Path, name: str) -> Path:
     """A new folder ``parent/name``, or ``name-2``, ``name-3``, ... if that is taken; two that ask at once get two."""
     candidates = (parent / (name if number == 1 else f"{name}-{number}") for number in range(1, 1_000_000))
-    with _writing_to(parent):
+    with reporting_write_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
         return next(path for path in candidates if _is_made(path))
 
@@ -232,52 +214,7 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
 
 def _is_of_a_start(entry: Path) -> bool:
     """Of a process that was killed before it had recorded anything."""
-    return entry.name == LOCK or entry.name != became(entry.name) == CONFIG
-
-
-def check_idle(path: Path) -> None:
-    """A directory in use is said to be so before anything else is said of it."""
-    if (path / LOCK).is_file():
-        with _open_lock(path / LOCK, "r+") as lock:
-            _flock(lock, path)
-
-
-@contextmanager
-def _writing_to(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ResourceError(f"cannot write to {path.absolute()}: {error.strerror or error}") from None
-
-
-def _open_lock(file: Path, mode: str) -> IO[str]:
-    return open(file, mode, encoding="utf-8", errors="replace", opener=without_following)
-
-
-def _lock(lock: IO[str], path: Path) -> list[str]:
-    _flock(lock, path)
-    # The operating system drops the lock of a dead process: text that is still there was left by one.
-    previous = _owner(lock)
-    if previous == UNKNOWN and os.fstat(lock.fileno()).st_nlink > 1:
-        raise ResourceError(f"{(path / LOCK).absolute()}: another name of a file that is no lock; remove it")
-    with _writing_to(path / LOCK):
-        lock.truncate(0)
-        os.write(lock.fileno(), str(os.getpid()).encode())  # past a buffer, which would try again on closing
-    return [f"took over from process {previous}, which ended without finishing"] if previous else []
-
-
-def _flock(lock: IO[str], path: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BusyError(f"{path}: in use by process {_owner(lock) or UNKNOWN}") from None
-
-
-def _owner(lock: IO[str]) -> str:
-    """The number of the process that wrote it; nothing where none did."""
-    lock.seek(0)
-    text = lock.read(MOST_DIGITS).strip()
-    return text if text.isdecimal() or not text else UNKNOWN
+    return entry.name == LOCK or entry.name != target_name(entry.name) == CONFIG
 
 
 def _change(key: str, there: Any, now: Any) -> str:

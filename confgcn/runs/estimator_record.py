@@ -11,7 +11,7 @@ import numpy as np
 
 from confgcn.data.label_values import LabelValues
 from confgcn.exceptions import CorruptFileError, brief
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.runs.finished_run import FinishedRun
 from confgcn.runs.settings import SECTIONS, resolve
 
@@ -32,12 +32,12 @@ class EstimatorRecord:
 
     def write(self, path: Path) -> None:
         """As estimator.json, with a checksum."""
-        write_sealed(path, {"params": plain(self.params), "order": list(self.order), **self.values.to_json()})
+        write_checksummed_json(path, {"params": plain(self.params), "order": list(self.order), **self.values.to_json()})
 
     @classmethod
     def read(cls, path: Path, *, num_nodes: int) -> EstimatorRecord:
         """What :meth:`write` wrote, of a graph of so many nodes."""
-        record = read_sealed(path)
+        record = read_checksummed_json(path)
         try:
             params = {**record["params"], "add_features": tuple(record["params"]["add_features"])}
             if sorted(record["order"]) != list(range(num_nodes)):

@@ -15,10 +15,12 @@ from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_slices
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
 from confgcn.graph import Graph
-from confgcn.io.files import to_json, write_together
+from confgcn.io.atomic_files import write_together
+from confgcn.io.json_files import to_json
+from confgcn.io.locks import locked_folder
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.trust import pictures
-from confgcn.runs.directory import RunDirectory, held
+from confgcn.runs.directory import RunDirectory
 from confgcn.runs.saved import Judged, SavedRun, graph_of, load_run
 
 CALIBRATED = "calibrated_"
@@ -105,6 +107,6 @@ def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str,
         contents |= {file: drawn[file.stem] for file in directory.pictures}
     except ResourceError as error:
         notices.append(f"no pictures: {error}")
-    with held(path) as left_behind:
+    with locked_folder(path) as left_behind:
         write_together(contents)
     return found, list(contents), [*notices, *left_behind]

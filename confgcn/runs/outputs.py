@@ -21,7 +21,9 @@ from confgcn.evaluation.accuracy import accuracy
 from confgcn.evaluation.confidence import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.graph import Graph
-from confgcn.io.files import read_sealed, read_tensors, write_atomic, write_blocks, write_sealed, write_tensors
+from confgcn.io.atomic_files import write_atomic, write_blocks
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.runs.csv_table import Columns, csv_blocks, numbers, table_bytes
 from confgcn.runs.directory import RunDirectory, flattened
@@ -54,9 +56,9 @@ def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> 
         "notices": list(notices),
     }
     if not path.is_file():
-        write_sealed(path, now)
+        write_checksummed_json(path, now)
         return []
-    recorded, current = flattened(read_sealed(path)), flattened(now)
+    recorded, current = flattened(read_checksummed_json(path)), flattened(now)
     if recorded.get("graph_sha256") != fingerprint:
         raise DataError(f"{path.parent}: cannot resume, the run began with another graph")
     return [

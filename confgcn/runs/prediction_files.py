@@ -17,9 +17,10 @@ from confgcn.data.input_files import naming
 from confgcn.evaluation.accuracy import accuracy
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.io.files import write_atomic, write_blocks
+from confgcn.io.atomic_files import write_atomic, write_blocks
+from confgcn.io.locks import locked_folder
 from confgcn.runs.csv_table import Columns, csv_blocks
-from confgcn.runs.directory import RunDirectory, held
+from confgcn.runs.directory import RunDirectory
 from confgcn.runs.graph_input import GraphFiles, recorded_options
 from confgcn.runs.new_nodes import ExtendedRun, predict_new_nodes
 from confgcn.runs.prediction_table import ROWS_AT_ONCE, prediction_blocks, prediction_table
@@ -63,7 +64,7 @@ def write_new_predictions(
     else:
         options = recorded_options(run.config, allow_edgeless=True, **(columns or {}))
         tables, summary = _new(run, graph, replace(files, options=options), update_existing=update_existing)
-    with held(path) if out.parent.resolve() == path.resolve() else nullcontext():
+    with locked_folder(path) if out.parent.resolve() == path.resolve() else nullcontext():
         _write(out, tables)
     return PredictionSummary(file=str(out), **summary)
 

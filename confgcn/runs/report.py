@@ -13,9 +13,10 @@ from confgcn.data.input_files import naming
 from confgcn.data.statistics import describe
 from confgcn.evaluation.scorecard import METRICS
 from confgcn.graph import Graph
-from confgcn.io.files import write_atomic
+from confgcn.io.atomic_files import write_atomic
+from confgcn.io.locks import locked_folder
 from confgcn.report.html import render
-from confgcn.runs.directory import RunDirectory, held
+from confgcn.runs.directory import RunDirectory
 from confgcn.runs.evaluate import CALIBRATED, curves, scores
 from confgcn.runs.reported_nodes import collect_nodes
 from confgcn.runs.run_records import read_environment, read_history, read_metrics
@@ -31,7 +32,7 @@ def write_report(path: Path, *, out: Path | None = None, data_dir: Path | None =
     if out is not None:  # then the directory may be one that nobody can write to
         write_atomic(out, page)
         return out, left_out
-    with held(path) as left_behind:
+    with locked_folder(path) as left_behind:
         write_atomic(directory.report, page)
     return directory.report, [*left_out, *left_behind]
 

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from confgcn.evaluation.confidence import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
-from confgcn.io.files import read_json, read_sealed
-from confgcn.io.records import checked_record
+from confgcn.io.json_files import checked_record, read_checksummed_json, read_json
 from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED
 from confgcn.models.ranges import NonNegative, Share
 from confgcn.training.history import checked_history
@@ -119,7 +118,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 def read_environment(path: Path) -> dict[str, Any]:
     """What a run was computed with."""
-    record = read_sealed(path)
+    record = read_checksummed_json(path)
     checked_record(_Environment, record, f"{path}: corrupt, this is not the environment of a run")
     return record
 

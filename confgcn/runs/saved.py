@@ -20,11 +20,12 @@ from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.io.checksums import verify
-from confgcn.io.files import read_tensors
+from confgcn.io.locks import check_unlocked
+from confgcn.io.tensor_files import read_tensors
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.registry import method_class
-from confgcn.runs.directory import RunDirectory, check_idle
+from confgcn.runs.directory import RunDirectory
 from confgcn.runs.finished_run import FinishedRun
 from confgcn.runs.outputs import check_weights, keep_graph, read_held_out, record_environment, write_run
 from confgcn.runs.run_records import check_model_record, read_history, read_metrics
@@ -189,7 +190,7 @@ def _check_finished(directory: RunDirectory) -> None:
     if directory.finished and not seeds:
         return
     with suppress(OSError):  # a lock that cannot be opened says nothing
-        check_idle(directory.path)
+        check_unlocked(directory.path)
     hint = "; the command that began it ends it with --resume" if directory.holds_run else ""
     if seeds:
         hint = f"; it holds those of several seeds, name one of them: {', '.join(seeds[:3])}"

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
-from confgcn.io.files import read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.io.signals import StopRequest
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.limits import MAX_PARTS
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
@@ -119,13 +120,13 @@ def _write_state(stem: Path, loop: TrainingLoop) -> None:
     write_tensors(stem if group.size == 1 else _part(stem, group.rank), *loop.state())
     group.wait()
     if group.size > 1 and group.rank == 0:
-        write_sealed(stem.with_suffix(".json"), {"written_by": group.size})
+        write_checksummed_json(stem.with_suffix(".json"), {"written_by": group.size})
     group.wait()
 
 
 def _read_state(stem: Path, loop: TrainingLoop) -> State:
     """What belongs to the loop's nodes, whoever has written it."""
-    written_by = read_sealed(stem.with_suffix(".json")).get("written_by", 1)
+    written_by = read_checksummed_json(stem.with_suffix(".json")).get("written_by", 1)
     if type(written_by) is not int or not 1 <= written_by <= MAX_PARTS:
         raise CorruptFileError(f"{stem}.json: corrupt, written by {brief(repr(written_by))} processes")
     if written_by > 1:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from confgcn.cli.main import main
-from confgcn.runs.directory import held
+from confgcn.io.locks import locked_folder
 from reproduction.jobs import Job, Variant
 from reproduction.measurements import Measurements
 from reproduction.results import Results, RunRecord
@@ -145,7 +145,7 @@ def test_there_is_nothing_to_render_without_numbers(confgcn: Callable[..., Said]
 
 def test_a_folder_in_use_is_exit_code_seven(confgcn: Callable[..., Said], tmp_path: Path) -> None:
     out = with_a_run(tmp_path / "out")
-    with held(out):
+    with locked_folder(out):
         before = everything(out)
         said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
         assert everything(out) == before
@@ -193,7 +193,7 @@ def test_without_matplotlib_tables_are_written_all_the_same(command: Command, tm
 
 def test_a_run_that_fails_is_named_and_its_code_is_the_last_word(confgcn: Callable[..., Said], tmp_path: Path) -> None:
     key = Job("demo", Variant("LP", "label_propagation"), 0).key(None)
-    with held(tmp_path / "out" / "runs" / f"{key}-default"):
+    with locked_folder(tmp_path / "out" / "runs" / f"{key}-default"):
         said = confgcn("reproduce", "table2", *SMALL, "--out", "out", "--json")
     assert said.code == 7
     answer = json.loads(said.out)

@@ -14,7 +14,8 @@ import torch
 from confgcn.distributed.shard_files import MANIFEST
 from confgcn.distributed.sharding import write_shards
 from confgcn.graph import Graph
-from confgcn.io.files import file_digest, read_sealed, to_json, write_sealed
+from confgcn.io.checksums import file_digest
+from confgcn.io.json_files import read_checksummed_json, to_json, write_checksummed_json
 
 PARTS = torch.tensor([0, 0, 0, 1, 1, 2])
 ABOUT = {"is_named": False, "split_seed": 0, "cut_by": "hash", "suited_scaling": "rows"}
@@ -56,8 +57,8 @@ def forge() -> Callable[[Path, str, Any], None]:
             np.save(file, content)
         else:
             file.write_bytes(to_json(content))
-        record = read_sealed(folder / MANIFEST)
+        record = read_checksummed_json(folder / MANIFEST)
         record["files"][name] = file_digest(file)
-        write_sealed(folder / MANIFEST, record)
+        write_checksummed_json(folder / MANIFEST, record)
 
     return replaced

@@ -12,7 +12,7 @@ import pytest
 from confgcn.distributed.shard_check import check_shards, owners_of_nodes
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.exceptions import CorruptFileError, DataError
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 
 Forge = Callable[[Path, str, Any], None]
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -150,7 +150,7 @@ def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, borrowed: An
 
 @pytest.mark.parametrize("number", [5, 7, 99_999_999])
 def test_as_many_nodes_as_the_parts_hold_before_room_is_made_for_them(shards: Path, number: int) -> None:
-    write_sealed(shards / MANIFEST, {**read_sealed(shards / MANIFEST), "num_nodes": number})
+    write_checksummed_json(shards / MANIFEST, {**read_checksummed_json(shards / MANIFEST), "num_nodes": number})
     with pytest.raises(CorruptFileError, match=f"{MANIFEST}: corrupt, {number} nodes, 6 in the parts"):
         check(shards)
 

@@ -13,7 +13,7 @@ from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.distributed.shards import load_whole
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
-from confgcn.io.files import read_sealed
+from confgcn.io.json_files import read_checksummed_json
 
 Forge = Callable[[Path, str, Any], None]
 ARRAYS = ["columns.npy"] + [
@@ -40,7 +40,7 @@ def test_the_files_of_a_part_and_those_of_all(shards: Path) -> None:
     names = {str(file.relative_to(shards)) for file in files}
     assert {"columns.npy", "names.json", "part-0002/nodes.npy"} <= names
     assert not any(name.startswith(("part-0000", "part-0001")) for name in names)
-    assert set(files.values()) <= set(read_sealed(shards / MANIFEST)["files"].values())
+    assert set(files.values()) <= set(read_checksummed_json(shards / MANIFEST)["files"].values())
 
 
 @pytest.mark.parametrize("name", ARRAYS)

@@ -10,13 +10,13 @@ import pytest
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.distributed.shard_record import read_shard_record
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 
 HASH = 64 * "0"
 
 
 def altered(folder: Path, **changes: Any) -> Path:
-    write_sealed(folder / MANIFEST, {**read_sealed(folder / MANIFEST), **changes})
+    write_checksummed_json(folder / MANIFEST, {**read_checksummed_json(folder / MANIFEST), **changes})
     return folder / MANIFEST
 
 
@@ -66,9 +66,9 @@ def test_a_value_that_cannot_be_is_named(shards: Path, changes: dict[str, Any]) 
 
 @pytest.mark.parametrize("name", ["name", "parts", "files", "edge_counts", "split_seed"])
 def test_a_value_that_is_missing_is_named(shards: Path, name: str) -> None:
-    record = read_sealed(shards / MANIFEST)
+    record = read_checksummed_json(shards / MANIFEST)
     del record[name]
-    write_sealed(shards / MANIFEST, record)
+    write_checksummed_json(shards / MANIFEST, record)
     with pytest.raises(CorruptFileError, match=rf"\({name}: field required"):
         read_shard_record(shards / MANIFEST)
 
@@ -94,7 +94,7 @@ def test_a_named_graph_is_one_that_there_is(shards: Path) -> None:
     [("../outside", True), ("/etc/passwd", True), ("part-0003/nodes.npy", True), ("part-0001/nodes.npy", False)],
 )
 def test_the_files_are_those_of_the_parts_and_no_others(shards: Path, name: str, is_extra: bool) -> None:
-    files = read_sealed(shards / MANIFEST)["files"]
+    files = read_checksummed_json(shards / MANIFEST)["files"]
     altered(shards, files={**files, name: HASH} if is_extra else {key: files[key] for key in files if key != name})
     with pytest.raises(CorruptFileError, match=f"too few files or too many: '{name}'"):
         _ = ShardFolder(shards).record

@@ -14,7 +14,7 @@ from confgcn.distributed import shards as module
 from confgcn.distributed.shard_files import MANIFEST, NAMES, ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.exceptions import CorruptFileError, DataError
-from confgcn.io.files import read_sealed, to_json, write_sealed
+from confgcn.io.json_files import read_checksummed_json, to_json, write_checksummed_json
 from confgcn.ops import Halo
 from confgcn.sparse import SparseMatrix
 
@@ -85,8 +85,8 @@ def test_names_that_are_not_those_of_the_nodes(shards: Path, forge: Forge, conte
 
 
 def test_names_that_the_record_does_not_know_are_not_read(shards: Path) -> None:
-    record = read_sealed(shards / MANIFEST)
+    record = read_checksummed_json(shards / MANIFEST)
     del record["files"][NAMES]
-    write_sealed(shards / MANIFEST, record)
+    write_checksummed_json(shards / MANIFEST, record)
     (shards / NAMES).write_bytes(to_json({"names": ["x"] * 6}))
     assert load_whole(ShardFolder(shards)).node_names == ("0", "1", "2", "3", "4", "5")

@@ -29,8 +29,9 @@ from confgcn.data.formats.planetoid import SUFFIXES
 from confgcn.data.formats.registry import read_graph
 from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
-from confgcn.io.checksums import SUMS, write_checksums
-from confgcn.io.files import file_digest, read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.checksums import SUMS, file_digest, write_checksums
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.runs.stored_graph import make_shards
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
@@ -348,7 +349,7 @@ def written_in_two(stem: Path) -> list[str]:
         own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
         write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
     stem.with_suffix(".safetensors").unlink()
-    write_sealed(stem.with_suffix(".json"), {"written_by": 2})
+    write_checksummed_json(stem.with_suffix(".json"), {"written_by": 2})
     return sorted(file.name for file in stem.parent.glob(f"{stem.name}*"))
 
 
@@ -372,13 +373,13 @@ def test_no_file_of_a_checkpoint_of_several_processes_wakes_a_canary(
 
 @pytest.mark.fault("S02", "S03")
 def test_no_file_of_shards_wakes_a_canary_whose_checksum_fits(place: Path, canaries: dict[str, bytes]) -> None:
-    sound = read_sealed(place / "shards" / MANIFEST)
+    sound = read_checksummed_json(place / "shards" / MANIFEST)
     for name in sound["files"]:
         before = (place / "shards" / name).read_bytes()
         for kind, content in canaries.items():
             put(place, f"shards/{name}", content)
             forged = {**sound["files"], name: file_digest(place / "shards" / name)}
-            write_sealed(place / "shards" / MANIFEST, {**sound, "files": forged})
+            write_checksummed_json(place / "shards" / MANIFEST, {**sound, "files": forged})
             code, message = ended(place, "inspect", "shards")
             assert code in ((6,) if kind == "npy" and name.endswith(".npy") else (3, 6)), (name, kind, message)
             assert Path(name).name in message

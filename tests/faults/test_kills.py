@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from confgcn import load_run
-from confgcn.io.files import read_json, read_sealed, read_tensors
+from confgcn.io.json_files import read_checksummed_json, read_json
+from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside
@@ -142,7 +143,7 @@ def kill(outside: Outside, moment: Moment, uses: list[str], wait_until: Callable
 def assert_whole(run: Path) -> None:
     """No file but a temporary one is ever there in part."""
     for file in (*run.rglob("config.json"), *run.rglob("environment.json")):
-        read_sealed(file)
+        read_checksummed_json(file)
     for file in run.rglob("*.safetensors"):
         if file.with_suffix(".json").is_file():
             read_tensors(file.with_suffix(""))

@@ -75,7 +75,7 @@ def test_a_limit_on_open_files_is_an_error_until_there_are_enough(
 # What the process has taken, or what it needs in any case, and so much more.
 LITTLE_MEMORY = """
 import resource
-from confgcn.io.memory_limits import LIMITS
+from confgcn.io.memory import LIMITS
 limit = LIMITS[{number}]
 highest = max(limit.taken, limit.fewest) + {more}
 resource.setrlimit(limit.kind, (highest, highest))

@@ -13,7 +13,7 @@ import torch
 from confgcn import RunRequest, train
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DivergedError
-from confgcn.io.files import read_tensors
+from confgcn.io.tensor_files import read_tensors
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop
 from confgcn.training.callbacks import Callback

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from confgcn.data.formats.graph_npz import MARKER
-from confgcn.io.checksums import SUMS, write_checksums
-from confgcn.io.files import SEAL, digest, read_tensors, to_json, write_tensors
+from confgcn.io.checksums import SUMS, digest, write_checksums
+from confgcn.io.json_files import CHECKSUM_KEY, to_json
+from confgcn.io.tensor_files import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside
@@ -52,8 +53,8 @@ def beside(runs: Path, outside: Outside) -> Outside:
 def reseal(path: Path, **changes: Any) -> None:
     """The JSON file with these changes, as a version that writes them would have it."""
     content = {**json.loads(path.read_text(encoding="utf-8")), **changes}
-    content.pop(SEAL)
-    path.write_bytes(to_json({**content, SEAL: digest(to_json(content))}))
+    content.pop(CHECKSUM_KEY)
+    path.write_bytes(to_json({**content, CHECKSUM_KEY: digest(to_json(content))}))
 
 
 def list_checksums(run: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from confgcn.io.files import read_tensors
+from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
     from conftest import Ended, Outside, Started

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from confgcn.cli.main import app
 from confgcn.exceptions import UsageError
-from confgcn.io.files import read_tensors
+from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
     from conftest import Outside, Started, Tables

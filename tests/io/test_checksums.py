@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from confgcn.exceptions import CorruptFileError
-from confgcn.io.checksums import SUMS, damaged_files, verify, write_checksums
+from confgcn.exceptions import CorruptFileError, UnsafeFileError
+from confgcn.io.checksums import SUMS, damaged_files, refuse_pickle, verify, write_checksums
 
 
 @pytest.fixture
@@ -93,3 +95,20 @@ def test_what_was_begun_cannot_be_resumed_without_its_record(folder: Path) -> No
     (folder / "config.json").write_bytes(b"[]")
     with pytest.raises(CorruptFileError, match=r"config\.json: corrupt, .* with --overwrite"):
         verify(folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        (pickle.dumps([1], 0), False),  # plain values of protocol 0 name nothing
+        (b"cposix\nsystem\n(S'x'\ntR.", True),
+        *((pickle.dumps([1], protocol), True) for protocol in (2, 3, 4, 5)),
+        (b"PK\x03\x04....archive/data.pkl....", True),
+        (b"PK\x03\x04....features.npy....", False),
+        (b"\x80\x02\x00\x00\x00\x00\x00\x00{", False),  # safetensors with a header of 640 bytes
+        (b"", False),
+    ],
+)
+def test_a_pickle_is_told_from_a_file_that_is_damaged(tmp_path: Path, content: bytes, is_one: bool) -> None:
+    with pytest.raises(UnsafeFileError, match="x: is a pickle") if is_one else nullcontext():
+        refuse_pickle(tmp_path / "x", content)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from confgcn.exceptions import UsageError
-from confgcn.io.files import to_json
+from confgcn.io.json_files import to_json
 from reproduction.artefacts import ABOUT, ALL, ARTEFACTS, BEYOND, OF_THE_PAPER, artefacts_named
 from reproduction.render import PARTS, texts_of
 from reproduction.results import Results

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from confgcn.graph import Graph
-from confgcn.io.files import read_json, to_json, write_atomic
+from confgcn.io.atomic_files import write_atomic
+from confgcn.io.json_files import read_json, to_json
 from reproduction import figure1
 from reproduction.case import Case
 from reproduction.results import Results

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from confgcn.exceptions import CorruptFileError, UsageError
-from confgcn.io.files import to_json
+from confgcn.io.json_files import to_json
 from reproduction.artefacts import ARTEFACTS, artefacts_named
 from reproduction.folder import check_folder, check_renderable, read_report, render
 from reproduction.render import PARTS

@@ -13,8 +13,8 @@ import pytest
 
 from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
 from confgcn.graph import Graph
-from confgcn.io.files import read_json
-from confgcn.runs.directory import held
+from confgcn.io.json_files import read_json
+from confgcn.io.locks import locked_folder
 from reproduction import jobs, table2
 from reproduction import reproduce as reproduction
 from reproduction.artefacts import Artefact
@@ -104,7 +104,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     assert raised.value.exit_code == 143
     rows_when_stopped = rows(out)
     busy = Job("demo", LP, 0).key(None)
-    with held(out / "runs" / f"{busy}-default"), held(out / "runs" / f"{busy}-reference"):
+    with locked_folder(out / "runs" / f"{busy}-default"), locked_folder(out / "runs" / f"{busy}-reference"):
         failures = reproduce(request(out), failed)
     rows_when_failed = rows(out)
     at_last = reproduce(request(out), finished)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from confgcn.exceptions import CorruptFileError, StoppedError
-from confgcn.runs.directory import held
+from confgcn.io.locks import locked_folder
 from confgcn.training.loop import TrainingLoop
 from reproduction import tasks
 from reproduction.confidence_measurements import Confidences
@@ -136,7 +136,7 @@ def test_what_cannot_be_run_says_why(tmp_path: Path, change: dict[str, Any], rea
 
 
 def test_a_job_that_another_process_is_doing_is_left_to_it(task: Task) -> None:
-    with held(task.run_directory):
+    with locked_folder(task.run_directory):
         outcome = perform(task)
     assert isinstance(outcome, Failure)
     assert ("in use by process" in outcome.reason, outcome.exit_code) == (True, 7)

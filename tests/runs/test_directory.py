@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError, UsageError
-from confgcn.io.files import read_json
-from confgcn.runs.directory import RunDirectory, claimed, free_directory, held
+from confgcn.io.json_files import read_json
+from confgcn.io.locks import locked_folder
+from confgcn.runs.directory import RunDirectory, claimed, free_directory
 
 
 @pytest.fixture
@@ -138,51 +139,11 @@ def test_free_directory_counts_up(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["x", "x-2", "x-3"]
 
 
-def test_a_folder_of_many_runs_is_held_whatever_is_in_it(tmp_path: Path) -> None:
-    (tmp_path / "results.csv").write_text("mine")
-    with held(tmp_path) as notices:
-        assert notices == []
-        with pytest.raises(BusyError, match="in use by process"), held(tmp_path):
-            pass
-    with held(tmp_path) as notices:
-        assert notices == []
-    assert (tmp_path / "results.csv").read_text() == "mine"
-    assert (tmp_path / "run.lock").read_text() == ""
-
-
-def test_holding_a_folder_makes_it_and_its_parents(tmp_path: Path) -> None:
-    with held(tmp_path / "a" / "b"):
-        assert (tmp_path / "a" / "b" / "run.lock").is_file()
-
-
-def test_a_held_folder_that_was_left_by_a_killed_process_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.lock").write_text("12345")
-    with held(tmp_path) as notices:
-        assert "12345" in notices[0]
-
-
-def test_a_folder_is_given_back_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), held(tmp_path):
-        raise ZeroDivisionError
-    with held(tmp_path) as notices:
-        assert notices == []
-
-
 def test_a_folder_of_a_process_that_was_killed_before_it_recorded_anything_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "config.json.tmp").write_text('{"half')
     with claimed(tmp_path, if_exists="refuse"):
         RunDirectory(tmp_path).start({"a": 1})
     assert not (tmp_path / "config.json.tmp").exists()
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 10**6, "١٢".encode(), b"4711 and more"])
-def test_a_lock_that_holds_no_number_was_left_by_an_unknown_process(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "run.lock").write_bytes(content)
-    with held(tmp_path) as notices:
-        (notice,) = notices
-    assert "took over from process " in notice
-    assert len(notice) < 200
-    assert (tmp_path / "run.lock").read_bytes() == b""
 
 
 def test_a_lock_is_not_opened_through_a_link(tmp_path: Path) -> None:
@@ -191,7 +152,7 @@ def test_a_lock_is_not_opened_through_a_link(tmp_path: Path) -> None:
     victim.write_text("precious")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.lock").symlink_to(victim)
-    for use in (held(tmp_path / "run"), claimed(tmp_path / "run", if_exists="refuse")):
+    for use in (locked_folder(tmp_path / "run"), claimed(tmp_path / "run", if_exists="refuse")):
         with pytest.raises(OSError, match="symbolic links"), use:
             pytest.fail("it was held")
     assert victim.read_text() == "precious"

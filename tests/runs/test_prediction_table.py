@@ -9,7 +9,7 @@ import torch
 
 from confgcn.confidence.assessment import Assessment, assess
 from confgcn.graph import Graph
-from confgcn.io.files import write_blocks
+from confgcn.io.atomic_files import write_blocks
 from confgcn.models.base import Prediction
 from confgcn.runs import prediction_table as module
 from confgcn.runs.csv_table import csv_blocks, table_bytes

@@ -14,9 +14,10 @@ import torch
 from confgcn.data.datasets import load_graph
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError
 from confgcn.io.checksums import SUMS, write_checksums
+from confgcn.io.locks import locked_folder
 from confgcn.report.html import render
 from confgcn.runs import reported_nodes
-from confgcn.runs.directory import RunDirectory, held
+from confgcn.runs.directory import RunDirectory
 from confgcn.runs.report import collect, judged_run, write_report
 from confgcn.runs.reported_nodes import read_set
 from confgcn.runs.request import RunRequest
@@ -152,7 +153,7 @@ def test_a_method_without_influences_or_epochs_has_a_page(runs: dict[str, Path])
 
 
 def test_a_run_in_use_is_left_alone(runs: dict[str, Path]) -> None:
-    with held(runs["confgcn"]), pytest.raises(BusyError):
+    with locked_folder(runs["confgcn"]), pytest.raises(BusyError):
         write_report(runs["confgcn"])
 
 

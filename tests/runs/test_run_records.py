@@ -11,7 +11,8 @@ import pytest
 
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
-from confgcn.io.files import read_json, read_sealed, read_tensors, write_sealed
+from confgcn.io.json_files import read_checksummed_json, read_json, write_checksummed_json
+from confgcn.io.tensor_files import read_tensors
 from confgcn.runs.request import RunRequest
 from confgcn.runs.run_records import check_model_record, read_environment, read_history, read_metrics
 from confgcn.runs.train import train
@@ -77,7 +78,7 @@ def test_metrics_of_another_form_are_refused(run: Path, path: str, value: Any) -
 )
 def test_an_environment_of_another_form_is_refused(run: Path, path: str, value: Any) -> None:
     file = run / "environment.json"
-    write_sealed(file, changed(read_sealed(file), path, value))
+    write_checksummed_json(file, changed(read_checksummed_json(file), path, value))
     with pytest.raises(CorruptFileError, match=rf"environment\.json: corrupt, this is not the environment .*\({path}"):
         read_environment(file)
 

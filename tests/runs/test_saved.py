@@ -21,7 +21,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.estimator import ConfGCNClassifier
 from confgcn.exceptions import CorruptFileError, DataError, UsageError
 from confgcn.io.checksums import SUMS, write_checksums
-from confgcn.io.files import read_tensors, write_tensors
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import SavedRun, finished_run, graph_of, load_run

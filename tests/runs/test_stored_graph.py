@@ -17,7 +17,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
 from confgcn.graph import Graph
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.runs.graph_input import (
     GraphFiles,
     InMemoryGraph,
@@ -143,7 +143,7 @@ def test_another_split_is_refused(shards: Path) -> None:
 
 def test_other_shards_are_refused(shards: Path) -> None:
     record = ShardedGraph(shards).record()
-    write_sealed(shards / MANIFEST, {**read_sealed(shards / MANIFEST), "name": "other"})
+    write_checksummed_json(shards / MANIFEST, {**read_checksummed_json(shards / MANIFEST), "name": "other"})
     with pytest.raises(DataError, match="not the shards"):
         recorded_graph(record)
 

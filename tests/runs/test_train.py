@@ -18,7 +18,8 @@ from confgcn.data.demo import load_demo
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
 from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
-from confgcn.io.files import read_sealed, read_tensors, write_sealed, write_tensors
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import Prediction
 from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.prediction_table import prediction_table
@@ -179,13 +180,13 @@ def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tm
     with pytest.raises(StoppedError):
         run(tmp_path / "run", StopAfter(3))
     path = tmp_path / "run" / "environment.json"
-    recorded = read_sealed(path)
-    write_sealed(path, {**recorded, "threads": 99})
+    recorded = read_checksummed_json(path)
+    write_checksummed_json(path, {**recorded, "threads": 99})
     notices: list[str] = []
     with pytest.raises(StoppedError):
         run(tmp_path / "run", StopAfter(4), if_exists="resume", notices=notices)
     assert any("threads was 99" in notice for notice in notices)
-    write_sealed(path, {**recorded, "graph_sha256": "0"})
+    write_checksummed_json(path, {**recorded, "graph_sha256": "0"})
     with pytest.raises(DataError, match="another graph"):
         run(tmp_path / "run", if_exists="resume")
 

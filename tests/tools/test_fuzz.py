@@ -28,7 +28,7 @@ import torch
 import confgcn
 from confgcn.exceptions import DataError, DivergedError
 from confgcn.io.checksums import verify
-from confgcn.io.files import read_sealed
+from confgcn.io.json_files import read_checksummed_json
 
 TOOLS = Path(__file__).parents[2] / "tools"
 PACKAGE = Path(confgcn.__file__).parent
@@ -55,13 +55,14 @@ READ_BY: dict[str, str | None] = {
     "runs/run_records.py": "load/",
     "runs/run_tables.py": "report/",
     "runs/tune.py": "settings/",
-    "io/files.py": "load/",
     "report/html.py": None,
     "io/toml.py": "settings/",
+    "io/atomic_files.py": None,
     "io/checksums.py": "load/",
-    "io/control_groups.py": None,
+    "io/json_files.py": "load/",
+    "io/locks.py": "resume/",
     "io/memory.py": None,
-    "io/memory_limits.py": None,
+    "io/tensor_files.py": "load/",
     "runs/directory.py": "resume/",
 }
 
@@ -284,7 +285,7 @@ def test_a_seal_makes_damage_come_past_the_checksums(readers: dict[str, Any], tm
             verify(tmp_path)
         seal(file)
         verify(tmp_path)
-    assert "Caution" in read_sealed(tmp_path / "model.json")
+    assert "Caution" in read_checksummed_json(tmp_path / "model.json")
 
 
 def test_a_fault_is_kept_with_the_command_that_makes_it_again(

@@ -13,8 +13,9 @@ import torch
 
 from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.graph import Graph
-from confgcn.io.files import write_sealed, write_tensors
+from confgcn.io.json_files import write_checksummed_json
 from confgcn.io.signals import StopRequest, stop_request
+from confgcn.io.tensor_files import write_tensors
 from confgcn.models.base import Shape
 from confgcn.models.baselines.label_propagation import LabelPropagation
 from confgcn.models.confgcn.network import ConfGCN
@@ -176,7 +177,7 @@ def written_in_two(folder: Path, loop: TrainingLoop) -> Path:
     for part, nodes in enumerate((torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5]))):
         own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
         write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
-    write_sealed(stem.with_suffix(".json"), {"written_by": 2})
+    write_checksummed_json(stem.with_suffix(".json"), {"written_by": 2})
     return stem.with_suffix(".json")
 
 
@@ -197,7 +198,7 @@ def test_a_number_of_writers_that_cannot_be_is_passed_over(
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
     finished = loop_of(six_nodes)
     finished.fit()
-    write_sealed(written_in_two(tmp_path, finished), {"written_by": written_by})
+    write_checksummed_json(written_in_two(tmp_path, finished), {"written_by": written_by})
     loop = loop_of(six_nodes)
     (notice,) = resume_from(tmp_path, loop)
     assert "epoch-0000005" in notice

@@ -13,10 +13,11 @@ import numpy as np
 from confgcn import ConfGCNClassifier
 from confgcn.data.formats.registry import read_graph
 from confgcn.exceptions import DataError, UsageError
-from confgcn.io.files import SEAL
-from confgcn.io.safetensors_blocks import Block
+from confgcn.io.atomic_files import Block
+from confgcn.io.json_files import CHECKSUM_KEY
+from confgcn.io.locks import LOCK, locked_folder
 from confgcn.runs import prediction_files, report
-from confgcn.runs.directory import LOCK, SCHEMA_KEY, RunDirectory, held
+from confgcn.runs.directory import SCHEMA_KEY, RunDirectory
 from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.outputs import record_environment
 from confgcn.runs.run_records import read_metrics
@@ -42,7 +43,7 @@ LOADED_TOO = ("held_out.safetensors", "estimator.json", "SHA256SUMS")
 REPORTED = ("environment.json", "metrics.json", "history.jsonl", "predictions.csv", "suspicious_labels.csv")
 REPORTED_TOO = ("suspicious_edges.csv", "model.json")
 RESUMED = ("config.json", "environment.json", "metrics.json", "run.lock")
-RECORDED = ("schema", SCHEMA_KEY, SEAL)  # in config.json beside the configuration
+RECORDED = ("schema", SCHEMA_KEY, CHECKSUM_KEY)  # in config.json beside the configuration
 CHECKPOINT = "checkpoints/epoch-0000002"
 SHOWN = ("table2", "overview", "confidence")  # whose numbers are made from runs
 
@@ -88,7 +89,7 @@ def _load(folder: Path) -> object:
 
 
 def _report(folder: Path) -> object:
-    with mock.patch.object(report, "write_atomic"), mock.patch.object(report, "held", _not_held):
+    with mock.patch.object(report, "write_atomic"), mock.patch.object(report, "locked_folder", _not_held):
         return report.write_report(folder)
 
 
@@ -107,7 +108,7 @@ class _Resume:
 
     def __call__(self, folder: Path) -> object:
         directory = RunDirectory(folder)
-        with held(folder):
+        with locked_folder(folder):
             if not directory.holds_run:
                 raise UsageError(f"{folder}: holds no run")
             directory.start(self.config)
@@ -141,7 +142,7 @@ def _rendered(folder: Path) -> object:
     request = reproduce.ReproductionRequest(what=SHOWN, out=folder, render_only=True)
     with (
         mock.patch.object(reproduce, "write_atomic"),
-        mock.patch.object(reproduce, "held", _not_held),
+        mock.patch.object(reproduce, "locked_folder", _not_held),
         mock.patch.object(reproduction, "write_atomic"),
         mock.patch.object(reproduction, "pictures_of", return_value={}),
     ):

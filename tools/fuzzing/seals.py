@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from confgcn.io.checksums import SUMS, write_checksums
-from confgcn.io.files import SEAL, digest, to_json
+from confgcn.io.checksums import SUMS, digest, write_checksums
+from confgcn.io.json_files import CHECKSUM_KEY, to_json
 
 
 def seal(file: Path) -> None:
@@ -51,8 +51,8 @@ def seal_shards(file: Path) -> None:
 def _reseal(file: Path, **changes: Any) -> None:
     try:
         content = json.loads(file.read_bytes())
-        if isinstance(content, dict) and SEAL in content:
-            content = {key: value for key, value in content.items() if key != SEAL} | changes
-            file.write_bytes(to_json({**content, SEAL: digest(to_json(content))}))
+        if isinstance(content, dict) and CHECKSUM_KEY in content:
+            content = {key: value for key, value in content.items() if key != CHECKSUM_KEY} | changes
+            file.write_bytes(to_json({**content, CHECKSUM_KEY: digest(to_json(content))}))
     except (ValueError, RecursionError):
         return  # no JSON, so that no seal can be right

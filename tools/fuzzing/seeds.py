@@ -31,7 +31,8 @@ from confgcn.data.formats.parquet import parquet_bytes
 from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.formats.store_output import write_store
 from confgcn.data.raw import raw_from_graph
-from confgcn.io.files import read_tensors, write_sealed, write_tensors
+from confgcn.io.json_files import write_checksummed_json
+from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.runs.settings import resolve
 from confgcn.runs.stored_graph import make_shards
 from confgcn.runs.train import make_loop
@@ -191,7 +192,7 @@ def run_in_parts(run: Files, stem: str) -> Files:
             nodes = torch.arange(part, NUM_NODES, 2)
             own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
             write_tensors(folder / f"{number}-part-{part}", {**own, NODES: nodes}, record)
-        write_sealed(folder / f"{number}.json", {"written_by": 2})
+        write_checksummed_json(folder / f"{number}.json", {"written_by": 2})
         return kept | {f"{Path(stem).parent}/{file.name}": file.read_bytes() for file in folder.glob(f"{number}*")}
 
 

@@ -22,7 +22,7 @@ from confgcn.data.formats.npz import CSR_PARTS, MAX_BYTES, Arrays, npz_keys, rea
 from confgcn.data.input_files import naming, suffix_of, unchanged
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, brief
-from confgcn.io.files import write_atomic
+from confgcn.io.atomic_files import write_atomic
 
 MARKER = "confgcn_graph"  # the array that holds the version of the layout
 VERSION = 1

@@ -22,8 +22,8 @@ from confgcn.data.raw import PARTS
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.graph.checks import checked_names
-from confgcn.io.files import digest, read_sealed
-from confgcn.io.records import checked_record
+from confgcn.io.checksums import digest
+from confgcn.io.json_files import checked_record, read_checksummed_json
 from confgcn.sparse import SparseStructure
 
 RECORD = "mapped.json"
@@ -95,7 +95,7 @@ def open_store(path: Path) -> Graph:
 def read_record(path: Path) -> StoreRecord:
     """What is written of the arrays."""
     file = path / RECORD
-    record = checked_record(StoreRecord, read_sealed(file), f"{file}: describes no graph")
+    record = checked_record(StoreRecord, read_checksummed_json(file), f"{file}: describes no graph")
     with naming(file):
         checked_names(record.class_names, "class", len(record.class_names))
     _check_shapes(file, record)

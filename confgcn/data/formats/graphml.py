@@ -25,7 +25,7 @@ from confgcn.data.raw import RawGraph
 from confgcn.exceptions import ConfGCNError, DataError, UnsafeFileError, UsageError, unknown_name
 from confgcn.graph import checks
 from confgcn.graph.checks import shown
-from confgcn.io.files import write_atomic
+from confgcn.io.atomic_files import write_atomic
 
 ID_COLUMN = "node id"  # an attribute may be called id
 REFUSED = {"hyperedge": "hyperedges", "port": "ports", "endpoint": "hyperedges", "locator": "links to other files"}

@@ -21,7 +21,7 @@ from confgcn.data.input_files import naming
 from confgcn.exceptions import ResourceError, UsageError
 from confgcn.graph import checks
 from confgcn.io.blocks import blocks_of_rows
-from confgcn.io.files import write_sealed
+from confgcn.io.json_files import write_checksummed_json
 
 ENTRY_BYTES = 8 * (2 + 2)  # of an edge: both directions, in the scratch file and in the store
 
@@ -45,7 +45,7 @@ def write_store(arrays: GraphArrays, path: Path, *, overwrite: bool = False) -> 
             content, ends = encoded(arrays.node_names)
             write_npy(folder / "name_bytes.npy", content)
             write_npy(folder / "name_ends.npy", ends)
-        write_sealed(folder / RECORD, {**record, "arrays": _described(folder)})
+        write_checksummed_json(folder / RECORD, {**record, "arrays": _described(folder)})
     return path
 
 

@@ -23,7 +23,7 @@ from confgcn.data.input_files import find_file, naming, stem_of, suffix_of, unch
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import checks
-from confgcn.io.files import write_together
+from confgcn.io.atomic_files import write_together
 
 FEATURE_SUFFIXES = (".npy", ".npz")
 STEMS = ("edges", "nodes", "features")  # of the files in a folder of tables

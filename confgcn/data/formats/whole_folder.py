@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from confgcn.data.input_files import naming
-from confgcn.io.files import left_overs, temporary
+from confgcn.io.atomic_files import abandoned_temporaries, temporary_path
 
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder to write to, which becomes ``path`` when all is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    folder = temporary(path)
-    for old in (folder, *left_overs(path)):
+    folder = temporary_path(path)
+    for old in (folder, *abandoned_temporaries(path)):
         shutil.rmtree(old, ignore_errors=True)
     try:
         folder.mkdir()
@@ -31,7 +31,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def _move(folder: Path, path: Path) -> None:
     """Two renames where there is an old one: between them there is none, but never a part."""
     if path.is_dir() and any(path.iterdir()):
-        old = temporary(path.with_name(f"{path.name}.old"))
+        old = temporary_path(path.with_name(f"{path.name}.old"))
         path.rename(old)
         try:
             folder.rename(path)

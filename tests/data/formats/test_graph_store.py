@@ -24,7 +24,7 @@ from confgcn.data.statistics import describe
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UnsafeFileError
 from confgcn.graph import Graph
 from confgcn.io import blocks
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 
 
 def same(one: Graph, other: Graph) -> bool:
@@ -124,19 +124,19 @@ def test_a_damaged_record_is_refused(store: Path) -> None:
     ],
 )
 def test_a_record_that_describes_no_graph_is_refused(store: Path, change: dict[str, Any]) -> None:
-    write_sealed(store / RECORD, {**read_sealed(store / RECORD), **change})
+    write_checksummed_json(store / RECORD, {**read_checksummed_json(store / RECORD), **change})
     with pytest.raises(DataError, match=RECORD):
         open_store(store)
 
 
 def test_shapes_that_do_not_fit_are_refused(store: Path) -> None:
-    record = read_sealed(store / RECORD)
+    record = read_checksummed_json(store / RECORD)
     for name in record["arrays"]:
         for shape in ([], [3], [2, 2, 2]):
             if name in ("indices", "train", "validation", "test", "name_bytes") and len(shape) == 1:
                 continue
             changed = json.loads(json.dumps(record))
             changed["arrays"][name]["shape"] = shape
-            write_sealed(store / RECORD, changed)
+            write_checksummed_json(store / RECORD, changed)
             with pytest.raises(CorruptFileError, match="describes no graph"):
                 open_store(store)

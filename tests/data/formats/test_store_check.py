@@ -12,16 +12,16 @@ import pytest
 from confgcn.data.formats.graph_store import RECORD
 from confgcn.data.formats.store_check import check_store
 from confgcn.exceptions import CorruptFileError, DataError
-from confgcn.io.files import read_sealed, write_sealed
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 
 
 def altered(store: Path, name: str, array: Any) -> None:
     """Another array, with a record that says so."""
     np.save(store / f"{name}.npy", array)
-    record = read_sealed(store / RECORD)
+    record = read_checksummed_json(store / RECORD)
     digest = hashlib.sha256((store / f"{name}.npy").read_bytes()).hexdigest()
     record["arrays"][name] = {"shape": list(np.shape(array)), "sha256": digest}
-    write_sealed(store / RECORD, record)
+    write_checksummed_json(store / RECORD, record)
 
 
 def test_a_sound_one_passes(store: Path) -> None:

@@ -1,0 +1,111 @@
+"""A written file is complete or absent, and nothing is written through a link."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from confgcn.exceptions import ResourceError
+from confgcn.io import atomic_files
+from confgcn.io.atomic_files import target_name, temporary_path, write_atomic, write_blocks, write_together
+from confgcn.io.checksums import digest, file_digest
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic_files.os, "fsync", full)
+    with pytest.raises(ResourceError, match="No space left on device"):
+        write_atomic(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_blocks_become_one_file_and_their_digest_is_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    found = write_blocks(path, (block for block in (b"one", b"", memoryview(b"two"))))
+    assert path.read_bytes() == b"onetwo"
+    assert found == digest(b"onetwo") == file_digest(path)
+    assert write_blocks(path, []) == digest(b"")
+    assert (path.read_bytes(), [entry.name for entry in tmp_path.iterdir()]) == (b"", ["file"])
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(OSError(errno.EIO, "broken"), ResourceError), (KeyError("x"), KeyError)]
+)
+def test_blocks_that_do_not_come_to_an_end_leave_the_old_file(
+    tmp_path: Path, error: Exception, raised: type[Exception]
+) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+
+    def blocks() -> Iterator[bytes]:
+        yield b"new"
+        assert temporary_path(path).is_file()
+        raise error
+
+    with pytest.raises(raised):
+        write_blocks(path, blocks())
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_of_files_that_belong_together_all_are_replaced_or_none(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_together({one: b"old", other: b"old"})
+    with pytest.raises(ResourceError, match=r"nowhere.*No such file or directory"):
+        write_together({one: b"new", tmp_path / "nowhere" / "other": b"new"})
+    assert (one.read_bytes(), other.read_bytes()) == (b"old", b"old")
+    write_together({one: b"new", other: b"new"})
+    assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["one", "other"]
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("a.json.12.tmp", "a.json"), ("a.json.tmp", "a.json"), ("a.json", "a.json"), ("a.x.tmp", "a.x"), (".tmp", ".tmp")],
+)
+def test_what_was_left_over_is_known_by_its_name(name: str, whole: str) -> None:
+    assert target_name(name) == whole
+
+
+def test_what_a_killed_process_has_left_of_a_file_goes_when_the_file_is_written_again(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    left = [f"table.csv.{dead.pid}.tmp", f"table.csv.{os.getppid()}.tmp", f"table.csv.{10**30}.tmp", "table.csv.tmp"]
+    others = [f"other.csv.{dead.pid}.tmp", f"my-table.csv.{dead.pid}.tmp", "table.csv.old.tmp"]
+    for name in (*left, *others):
+        (tmp_path / name).touch()
+    write_atomic(tmp_path / "table.csv", b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["table.csv", *left[1:], *others])
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """A folder of a stranger's may hold a link where a temporary file is to be."""
+    file, victim = tmp_path / "file", tmp_path / "victim"
+    victim.write_text("precious")
+    temporary_path(file).symlink_to(victim)
+    with pytest.raises(ResourceError, match=r"could not write .*/file: Too many levels of symbolic links"):
+        write_atomic(file, b"new")
+    assert (victim.read_text(), file.exists()) == ("precious", False)
+    write_atomic(file, b"new")
+    assert (victim.read_text(), file.read_bytes()) == ("precious", b"new")
+
+
+def test_where_one_of_several_cannot_be_replaced_none_is(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_bytes(b"old")
+    other.symlink_to(one)
+    with pytest.raises(ResourceError, match=r"other: .*no file"):
+        write_together({one: b"new", other: b"new"})
+    assert one.read_bytes() == b"old"

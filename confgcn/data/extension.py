@@ -15,8 +15,9 @@ from confgcn.data.formats.table import listed
 from confgcn.data.raw import RawGraph, natural_order, numbered_features
 from confgcn.data.structural import is_structural, structural_features
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, checks, symmetric_adjacency
-from confgcn.graph.checks import IntArray
+from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 
@@ -71,7 +72,7 @@ def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = Fals
         node_ids=torch.from_numpy(order),
         node_names=ordered,
         edge_counts=counts,
-        remarks=(*addition.remarks, *remarks),
+        reader_notices=(*addition.remarks, *remarks),
     )
     return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(added), place[listed])))
 

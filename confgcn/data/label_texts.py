@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from confgcn.exceptions import DataError
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 UNKNOWN = -1  # as a number
 

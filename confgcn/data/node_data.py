@@ -13,8 +13,9 @@ import torch
 from confgcn.data.label_texts import label_texts
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
-from confgcn.graph import Graph, checks
-from confgcn.graph.checks import IntArray
+from confgcn.graph import Graph
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 
 PART_NAMES = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
 
@@ -163,7 +164,7 @@ def _positions(part: Any, name: str, num_nodes: int) -> IntArray:
     array = plain_array(part, name)
     if array.ndim == 2:
         raise DataError(f"{name} mask: shape {array.shape} holds {array.shape[1]} splits; pass one, mask[:, 0]")
-    return checks.checked_part(array, name, np.zeros(num_nodes, dtype=np.int64))
+    return checks.checked_split(array, name, np.zeros(num_nodes, dtype=np.int64))
 
 
 def _listed(values: Any) -> list[Any] | None:

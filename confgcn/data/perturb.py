@@ -9,7 +9,7 @@ import torch
 
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 
 
 def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph:

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from confgcn.data.formats.table import listed
 from confgcn.data.structural import KINDS, structural_features, structural_names
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, checks, symmetric_adjacency
-from confgcn.graph.checks import IntArray
+from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 PARTS = ("train", "validation", "test")
@@ -93,7 +94,7 @@ class RawGraph:
             class_names=class_names,
             name=self.name,
         )
-        return replace(graph, feature_names=feature_names, remarks=self.remarks)
+        return replace(graph, feature_names=feature_names, reader_notices=self.remarks)
 
     def _check_nodes(self) -> None:
         if not len(self.ids):
@@ -178,7 +179,7 @@ def raw_from_graph(graph: Graph) -> RawGraph:
         [None if number < 0 else graph.class_names[number] for number in graph.labels.tolist()],
         graph.split_names(),
         graph.class_names,
-        graph.remarks,
+        graph.reader_notices,
     )
 
 

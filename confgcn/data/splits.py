@@ -12,7 +12,7 @@ import torch
 
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 
 
 def random_split(graph: Graph, *, seed: int, train: int, validation: int, test: int) -> Graph:

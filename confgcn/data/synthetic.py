@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from confgcn.data.splits import planetoid_split
 from confgcn.graph import Graph
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 
 DEGREE_EXPONENT = 2.5  # Pareto shape of the degree propensities; citation graphs have a tail of about this weight
 

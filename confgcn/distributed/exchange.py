@@ -30,16 +30,16 @@ class HaloExchange:
         self.copies, _ = one_each.transposed  # of each lent row: sums are formed in one order
         self.bytes_sent = 0
 
-    def borrow(self, *own: Tensor) -> tuple[Tensor, ...]:
+    def gather(self, *own: Tensor) -> tuple[Tensor, ...]:
         sent = torch.cat([rows.index_select(0, self.lent) for rows in own], dim=1)
         return _in_widths_of(own, self._exchange(sent, self.lent_counts, self.borrowed_counts))
 
-    def give_back(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def scatter_add(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         received = self._exchange(torch.cat(borrowed, dim=1), self.borrowed_counts, self.lent_counts)
         sums = kernels.active().multiply(self.copies, received.new_ones(self.copies.num_entries), received)
         return self.lent_once, _in_widths_of(borrowed, sums)
 
-    def add(self, numbers: Tensor) -> Tensor:
+    def all_reduce(self, numbers: Tensor) -> Tensor:
         total = numbers.clone()
         dist.all_reduce(total)
         return total

@@ -27,7 +27,7 @@ def whole_rows(rows: Tensor, shard: Shard, group: Collecting) -> Tensor | None:
     """The rows of all nodes, in the order of the whole."""
     whole = None
     for nodes, theirs in group.collect(shard.nodes, rows):
-        whole = theirs.new_empty(shard.num_all, *rows.shape[1:]) if whole is None else whole
+        whole = theirs.new_empty(shard.total_nodes, *rows.shape[1:]) if whole is None else whole
         whole[nodes] = theirs
     return whole
 
@@ -74,5 +74,5 @@ def whole_prediction(
 
 def order_in_whole(own: SparseStructure, shard: Shard) -> Tensor:
     """The entries of a part's adjacency, row by row in the order that their sources have in the whole."""
-    sources = torch.cat([shard.nodes, shard.borrowed])[own.indices]
-    return own.rows.mul(shard.num_all).add_(sources).argsort()
+    sources = torch.cat([shard.nodes, shard.halo_nodes])[own.indices]
+    return own.rows.mul(shard.total_nodes).add_(sources).argsort()

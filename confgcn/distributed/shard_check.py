@@ -24,7 +24,7 @@ from confgcn.distributed.shard_files import (
     arrays_of_part,
 )
 from confgcn.exceptions import CorruptFileError
-from confgcn.graph.checks import FLOAT32_MAX, checked_feature_block
+from confgcn.graph.validation import FLOAT32_MAX, checked_feature_block
 from confgcn.io.blocks import blocks_of_rows
 from confgcn.io.checksums import file_digest
 

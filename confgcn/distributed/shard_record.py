@@ -11,7 +11,7 @@ from confgcn.data.graph_names import GRAPH_NAMES
 from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts
-from confgcn.graph.checks import MAX_NODES, checked_names
+from confgcn.graph.validation import MAX_NODES, checked_names
 from confgcn.io.json_files import checked_record, read_checksummed_json
 from confgcn.limits import MAX_PARTS, MAX_SPLIT_SEED
 

@@ -78,7 +78,7 @@ def _described(graph: Graph, parts: Tensor) -> dict[str, Any]:
         "entries": graph.adjacency.num_entries,
         "class_names": list(graph.class_names),
         "feature_names": list(graph.feature_names),
-        "remarks": list(graph.remarks),
+        "remarks": list(graph.reader_notices),
         "edge_counts": asdict(graph.edge_counts),
         "sparse_features": isinstance(graph.features, SparseMatrix),
         "feature_dtype": str(

@@ -12,7 +12,7 @@ from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import DENSE, NAMES, SPARSE, SPLIT, ShardFolder, worker_of
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph import Graph, Shard
-from confgcn.graph.checks import checked_names
+from confgcn.graph.validation import checked_names
 from confgcn.io.json_files import read_json
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -65,7 +65,7 @@ def _assembled(
         class_names=tuple(record.class_names),
         edge_counts=record.edge_counts,
         feature_names=tuple(record.feature_names),
-        remarks=tuple(record.remarks),
+        reader_notices=tuple(record.remarks),
         shard=shard,
     )
 

@@ -1,4 +1,4 @@
-"""A smaller graph that is cut alike: nodes that hang together become one. The edges are gone through in blocks."""
+"""A graph of clusters, whose partition gives one of the graph itself. Edges are read in blocks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ IntArray = npt.NDArray[np.int64]
 class CoarseGraph:
     """Clusters as nodes.
 
-    Shapes: ``cluster`` (N,): that of each node; ``sizes`` (K,): nodes of each; ``indptr`` (K + 1,) and ``indices``: the
-    clusters that each one has edges to, itself left out; ``weights``: how many edges to each of these.
+    Shapes: ``cluster`` (N,): the cluster of each node; ``sizes`` (K,): its number of nodes; ``indptr`` (K + 1,) and
+    ``indices``: the other clusters that each one has edges to; ``weights``: the number of these edges.
     """
 
     cluster: IntArray
@@ -30,7 +30,7 @@ class CoarseGraph:
 
 
 def coarsen(adjacency: SparseStructure, *, largest: int, rounds: int) -> CoarseGraph:
-    """The graph of its clusters, none much larger than ``largest`` nodes."""
+    """The graph of clusters with about ``largest`` nodes at most."""
     cluster = clusters(adjacency, largest=largest, rounds=rounds)
     sizes = np.bincount(cluster)
     keys, weights = _pairs(adjacency, cluster, len(sizes))
@@ -40,12 +40,12 @@ def coarsen(adjacency: SparseStructure, *, largest: int, rounds: int) -> CoarseG
 
 
 def clusters(adjacency: SparseStructure, *, largest: int, rounds: int) -> IntArray:
-    """The cluster of each node, (N,), counted from zero (Meyerhenke, Sanders and Schulz: Partitioning complex networks
-    via size-constrained clustering, SEA 2014).
+    """The cluster of each node, (N,), from 0 (Meyerhenke, Sanders and Schulz: Partitioning complex networks via
+    size-constrained clustering, SEA 2014).
 
-    In every round each node joins the cluster that most of its neighbours are in, of those with fewer than ``largest``
-    nodes; chance decides between equal ones. The nodes of a block of edges decide at the same time, by which a cluster
-    can come to be somewhat larger. Beside the block two numbers are kept for every node.
+    In every round each node joins the cluster with most of its neighbours among those with fewer than ``largest``
+    nodes; ties are broken at random. All nodes of a block are moved at once, so a cluster can exceed ``largest``.
+    Memory: one block and two numbers per node.
     """
     cluster, size = np.arange(adjacency.shape[0]), np.ones(adjacency.shape[0], dtype=np.int64)
     for _ in range(rounds):
@@ -60,7 +60,7 @@ def clusters(adjacency: SparseStructure, *, largest: int, rounds: int) -> IntArr
 def _choices(
     adjacency: SparseStructure, rows: slice, cluster: IntArray, size: IntArray, largest: int
 ) -> tuple[IntArray, IntArray]:
-    """The nodes of these rows that join another cluster, and which."""
+    """The nodes of these rows that change cluster, and their new clusters."""
     nodes, neighbours = _edges(adjacency, rows)
     keys, votes = np.unique(nodes * len(cluster) + cluster[neighbours], return_counts=True)
     nodes, found = np.divmod(keys, len(cluster))
@@ -82,19 +82,19 @@ def _edges(adjacency: SparseStructure, rows: slice) -> tuple[IntArray, IntArray]
 
 
 def _pairs(adjacency: SparseStructure, cluster: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Pairs of different clusters with edges between them, as one sorted number each, and how many edges."""
+    """Pairs of different clusters with edges between them, as one sorted number each, and the number of edges."""
     keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for rows in blocks_of_entries(adjacency.indptr.numpy()):
         targets, sources = (cluster[ends] for ends in _edges(adjacency, rows))
         found, edges = np.unique((targets * count + sources)[targets != sources], return_counts=True)
         keys.append(found)
         weights.append(edges)
-        if sum(map(len, keys[1:])) > max(BLOCK, len(keys[0])):  # so that all of them are sorted a few times only
-            keys, weights = ([part] for part in _added(keys, weights))
-    return _added(keys, weights)
+        if sum(map(len, keys[1:])) > max(BLOCK, len(keys[0])):  # merge rarely: each merge sorts all keys
+            keys, weights = ([merged] for merged in _merged(keys, weights))
+    return _merged(keys, weights)
 
 
-def _added(keys: list[IntArray], weights: list[IntArray]) -> tuple[IntArray, IntArray]:
+def _merged(keys: list[IntArray], weights: list[IntArray]) -> tuple[IntArray, IntArray]:
     together = np.concatenate(keys)
     order = np.argsort(together, kind="stable")
     together = together[order]

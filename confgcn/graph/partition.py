@@ -1,4 +1,4 @@
-"""Cut the nodes of a graph into parts."""
+"""Partitions of the nodes of a graph into subsets with few edges between them."""
 
 from __future__ import annotations
 
@@ -17,90 +17,94 @@ from confgcn.exceptions import DivergedError, ResourceError
 from confgcn.graph import Graph
 from confgcn.graph.coarsening import IntArray, coarsen
 
-MOST_ENTRIES = 2**22  # of an adjacency that is given to METIS as it is
-CLUSTERS_PER_PART, ROUNDS = 500, 5  # of a larger one: at least so many, which leaves METIS room to balance the parts
+MAX_ENTRIES = 2**22  # of an adjacency that METIS gets as it is; a larger one is coarsened first
+CLUSTERS_PER_SUBSET, ROUNDS = 500, 5  # enough clusters for METIS to balance the subsets
 
 Partition = Literal["flood_fill", "metis", "spectral"]
 
 
-def partition(graph: Graph, how: Partition, num_parts: int) -> Tensor:
-    """The part of each node, (N,), from 0 to ``num_parts`` - 1; where there are fewer nodes, each is a part."""
-    if num_parts >= graph.num_nodes:
+def partition(graph: Graph, how: Partition, num_subsets: int) -> Tensor:
+    """The subset of each node, (N,), from 0 to ``num_subsets`` - 1; with fewer nodes, each is its own subset."""
+    if num_subsets >= graph.num_nodes:
         return torch.arange(graph.num_nodes)
-    if num_parts == 1:
+    if num_subsets == 1:
         return torch.zeros(graph.num_nodes, dtype=torch.long)
-    return PARTITIONS[how](graph, num_parts)
+    return PARTITIONS[how](graph, num_subsets)
 
 
-def flood_fill(graph: Graph, num_parts: int) -> Tensor:
-    """Grow the parts from training nodes, drawn by degree (Liao and others 2018).
+def flood_fill(graph: Graph, num_subsets: int) -> Tensor:
+    """Subsets that grow from training nodes, drawn in proportion to their degree (Liao and others 2018).
 
-    The parts take turns, in a new random order in every round: each claims the unclaimed neighbours of the node it
-    has held longest. Nodes that no part comes to go to the part that is then smallest. Without enough training
-    nodes the other seeds are drawn from all nodes.
+    In every round each subset, in random order, adds the unassigned neighbours of the first node in its queue. Nodes
+    that no subset reaches are added to the smallest. Without enough training nodes the other seeds are drawn from all
+    nodes.
     """
-    part = np.full(graph.num_nodes, -1)
-    queues = [deque([seed]) for seed in _seeds(graph, num_parts)]
+    subset = np.full(graph.num_nodes, -1)
+    queues = [deque([seed]) for seed in _seeds(graph, num_subsets)]
     for number, queue in enumerate(queues):
-        part[queue[0]] = number
+        subset[queue[0]] = number
     indptr, indices = (t.numpy() for t in (graph.neighbours.indptr, graph.neighbours.indices))
     while any(queues):
-        for number in torch.randperm(num_parts).tolist():
+        for number in torch.randperm(num_subsets).tolist():
             if queues[number]:
                 node = queues[number].popleft()
                 found = indices[indptr[node] : indptr[node + 1]]
-                found = found[part[found] < 0]
-                part[found] = number
+                found = found[subset[found] < 0]
+                subset[found] = number
                 queues[number].extend(found.tolist())
-    sizes = np.bincount(part[part >= 0], minlength=num_parts)
-    for node in np.flatnonzero(part < 0):
-        part[node] = sizes.argmin()
-        sizes[part[node]] += 1
-    return torch.from_numpy(part)
+    sizes = np.bincount(subset[subset >= 0], minlength=num_subsets)
+    for node in np.flatnonzero(subset < 0):
+        subset[node] = sizes.argmin()
+        sizes[subset[node]] += 1
+    return torch.from_numpy(subset)
 
 
-def metis(graph: Graph, num_parts: int) -> Tensor:
-    """Parts of nearly equal size with few edges between them (Karypis and Kumar 1998).
+def metis(graph: Graph, num_subsets: int) -> Tensor:
+    """Subsets of nearly equal size with few edges between them (Karypis and Kumar 1998).
 
-    METIS holds a graph many times over: of a large one it is given the clusters.
+    METIS needs many times the memory of the graph, so a large graph is coarsened first.
     """
-    if graph.adjacency.num_entries <= MOST_ENTRIES:
+    if graph.adjacency.num_entries <= MAX_ENTRIES:
         neighbours = graph.neighbours
-        return _by_metis(num_parts, neighbours.indptr.numpy(), neighbours.indices.numpy())
-    largest = max(1, graph.num_nodes // (num_parts * CLUSTERS_PER_PART))
+        return _by_metis(num_subsets, neighbours.indptr.numpy(), neighbours.indices.numpy())
+    largest = max(1, graph.num_nodes // (num_subsets * CLUSTERS_PER_SUBSET))
     coarse = coarsen(graph.adjacency, largest=largest, rounds=ROUNDS)
-    parts = _by_metis(num_parts, coarse.indptr, coarse.indices, sizes=coarse.sizes, weights=coarse.weights)
-    return parts[torch.from_numpy(coarse.cluster)]
+    subset = _by_metis(num_subsets, coarse.indptr, coarse.indices, sizes=coarse.sizes, weights=coarse.weights)
+    return subset[torch.from_numpy(coarse.cluster)]
 
 
-def _by_metis(num_parts: int, indptr: IntArray, indices: IntArray, *, sizes: Any = None, weights: Any = None) -> Tensor:
-    """With the size of every node and the weight of every edge, (N,) and (E,), where they are not all the same."""
+def _by_metis(
+    num_subsets: int, indptr: IntArray, indices: IntArray, *, sizes: Any = None, weights: Any = None
+) -> Tensor:
+    """``sizes`` (N,) of the nodes and ``weights`` (E,) of the edges are all one unless given."""
     try:
         import pymetis
     except ImportError:
         raise ResourceError("this partition needs METIS: pip install 'confgcn[partition]'") from None
     edges, options = pymetis.CSRAdjacency(indptr, indices), pymetis.Options(seed=_draw_seed())
-    _, part = pymetis.part_graph(num_parts, adjacency=edges, vweights=sizes, eweights=weights, options=options)
-    return torch.tensor(part)
+    _, subset = pymetis.part_graph(num_subsets, adjacency=edges, vweights=sizes, eweights=weights, options=options)
+    return torch.tensor(subset)
 
 
-def spectral(graph: Graph, num_parts: int) -> Tensor:
+def spectral(graph: Graph, num_subsets: int) -> Tensor:
     """k-means on the rows of the first eigenvectors of the normalised Laplacian (Shi and Malik 2000).
 
-    They are those of the largest eigenvalues of :math:`D^{-1/2} W D^{-1/2}`, times :math:`D^{-1/2}`. Without edges
-    the nodes are dealt out.
+    They are the eigenvectors of the largest eigenvalues of :math:`D^{-1/2} W D^{-1/2}`, times :math:`D^{-1/2}`.
+    Without edges node i is in subset i modulo ``num_subsets``.
     """
     if not graph.neighbours.num_entries:
-        return torch.arange(graph.num_nodes) % num_parts
+        return torch.arange(graph.num_nodes) % num_subsets
     root = sp.diags_array(graph.degrees.clamp(min=1).double().rsqrt().numpy())
     weights = root @ graph.neighbours.with_ones().to_scipy() @ root
     start = torch.rand(graph.num_nodes, dtype=torch.double).numpy()
     try:
-        _, vectors = eigsh(weights, k=num_parts, which="LA", v0=start, rng=_draw_seed())
+        _, vectors = eigsh(weights, k=num_subsets, which="LA", v0=start, rng=_draw_seed())
     except ArpackError as error:
-        raise DivergedError(f"{graph.name}: no spectral partition was found ({error}); try another") from None
-    _, part = kmeans2(root @ vectors, num_parts, minit="++", missing="warn", rng=_draw_seed())
-    return torch.from_numpy(part).long()
+        raise DivergedError(
+            f"{graph.name}: no spectral partition was found ({error}); try flood_fill or metis"
+        ) from None
+    _, subset = kmeans2(root @ vectors, num_subsets, minit="++", missing="warn", rng=_draw_seed())
+    return torch.from_numpy(subset).long()
 
 
 PARTITIONS: dict[str, Callable[[Graph, int], Tensor]] = {
@@ -110,19 +114,19 @@ PARTITIONS: dict[str, Callable[[Graph, int], Tensor]] = {
 }
 
 
-def _seeds(graph: Graph, num_parts: int) -> list[int]:
-    """Different nodes, as many as possible of them training nodes."""
-    degrees = graph.degrees.double() + 1e-9  # an isolated node is drawn when there is no other
+def _seeds(graph: Graph, num_subsets: int) -> list[int]:
+    """Distinct nodes, as many training nodes as possible."""
+    degrees = graph.degrees.double() + 1e-9  # so that isolated nodes are drawn when no others are left
     seeds: list[int] = []
     is_candidate = torch.zeros(graph.num_nodes, dtype=torch.bool)
     is_candidate[graph.train] = True
     for candidates in (is_candidate, ~is_candidate):
-        count = min(num_parts - len(seeds), int(candidates.sum()))
+        count = min(num_subsets - len(seeds), int(candidates.sum()))
         if count:
             seeds += torch.multinomial(degrees * candidates, count).tolist()
     return seeds
 
 
 def _draw_seed() -> int:
-    """For a library with a stream of its own."""
+    """A seed for a library with its own random generator."""
     return int(torch.randint(2**31 - 1, ()))

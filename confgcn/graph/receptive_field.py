@@ -1,4 +1,4 @@
-"""What a prediction of some nodes depends on: the work that need not be done is not in it."""
+"""The features and edges that a prediction of some nodes depends on, so that a layer computes nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from confgcn.ops import rows_at
 from confgcn.sparse import SparseMatrix, SparseStructure, rows_of
 
-# Where a layer reads nearly every node it takes all: a copy of nearly all edges saves no time and costs their memory.
+# A layer that reads a larger share of the nodes reads all: a copy of nearly all edges saves no time and costs memory.
 NEARLY_ALL = 0.7
 
 
@@ -18,8 +18,8 @@ NEARLY_ALL = 0.7
 class Hop:
     """The edges that one layer reads.
 
-    ``structure`` (targets, sources) is a part of the adjacency, numbered anew; ``edges`` says which of the field's
-    edges its own are, None: all; ``own`` where each target stands among the sources, None: in the same place.
+    ``structure`` (targets, sources) holds some rows and columns of the adjacency; ``edges``: positions of its entries
+    among the field's edges, None: all; ``own``: position of each target among the sources, None: the same.
     """
 
     structure: SparseStructure
@@ -27,21 +27,21 @@ class Hop:
     own: Tensor | None
 
     def pick(self, of_field: Tensor) -> Tensor:
-        """What belongs to these edges, of a quantity of the field's edges."""
+        """The values at this hop's edges, from values at the field's edges."""
         return of_field if self.edges is None else of_field.index_select(0, self.edges)
 
-    def targets(self, of_sources: Tensor) -> Tensor:
-        """The rows of the targets, of a quantity of the sources."""
-        return of_sources if self.own is None else rows_at(of_sources, self.own)
+    def targets(self, with_halo_rows: Tensor) -> Tensor:
+        """The rows of the targets, from rows of the sources."""
+        return with_halo_rows if self.own is None else rows_at(with_halo_rows, self.own)
 
 
 @dataclass(frozen=True, eq=False)
 class ReceptiveField:
-    """The rows of the features, and layer by layer the edges, that the prediction of ``nodes`` depends on.
+    """The rows of the features, and the edges of each layer, that the prediction of ``nodes`` depends on.
 
-    ``nodes`` None means all, ``edges`` None all edges of the adjacency. The last hop's targets are the nodes, the
-    first hop's sources the rows of ``features``. Every node is its own neighbour, so the first hop holds all edges.
-    A field of depth zero has no hops: the nodes' own features are all it reads.
+    ``nodes`` None means all nodes, ``edges`` None all edges of the adjacency. The targets of the last hop are
+    ``nodes``; the sources of the first hop are the rows of ``features``. Every node is its own neighbour, so the first
+    hop holds the edges of all hops. A field of depth zero has no hops and the features of ``nodes``.
     """
 
     nodes: Tensor | None
@@ -53,9 +53,9 @@ class ReceptiveField:
     def find(
         cls, adjacency: SparseStructure, features: Tensor | SparseMatrix, nodes: Tensor | None, *, depth: int
     ) -> ReceptiveField:
-        """Walk back from the nodes, none of them named twice, one hop for every layer."""
+        """Follow the edges back from distinct nodes, one hop per layer."""
         if nodes is not None and len(nodes.unique()) < len(nodes):
-            raise ValueError("a prediction was asked for nodes of which some are named twice")
+            raise ValueError("nodes to predict must be distinct: some occur twice")
         hops: list[Hop] = []
         targets = nodes
         for _ in range(depth):
@@ -66,12 +66,12 @@ class ReceptiveField:
         return cls(nodes, edges, features if targets is None else rows_of(features, targets), tuple(numbered))
 
     def pick(self, of_edges: Tensor) -> Tensor:
-        """What belongs to the field's edges, of a quantity of all edges."""
+        """The values at the field's edges, from values at all edges."""
         return of_edges if self.edges is None else of_edges.index_select(0, self.edges)
 
 
 def _hop_into(adjacency: SparseStructure, targets: Tensor | None) -> tuple[Hop, Tensor | None]:
-    """The edges into the targets, and their sources: sorted, None for all."""
+    """The edges into the targets, and their sources, sorted (None: all)."""
     if targets is None:
         return Hop(adjacency, None, None), None
     structure, edges = adjacency.at_rows(targets)

@@ -1,4 +1,4 @@
-"""Samples of a graph that are graphs again: some nodes, what they depend on, and of their neighbours a few."""
+"""Neighbour sampling: batches of nodes, with some of the nodes they receive messages from, as smaller graphs."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ Edges = tuple[Tensor, Tensor]  # targets and sources
 
 
 class NeighbourSampler:
-    r"""Draws neighbours in rounds outwards from given nodes (Hamilton, Ying, Leskovec: GraphSAGE, NeurIPS 2017).
+    r"""Samples neighbours in rounds, starting from a batch (Hamilton, Ying, Leskovec: GraphSAGE, NeurIPS 2017).
 
-    In every one of ``depth`` rounds each node that is new hears itself and min(``fanout``, degree) neighbours, drawn
-    uniformly and without replacement; a node that the last round has found hears itself alone. A sum over neighbours
-    is estimated by that over the drawn ones, each of which stands for its importance, degree / drawn:
+    In each of ``depth`` rounds every new node receives messages from itself and min(``fanout``, degree) neighbours,
+    drawn uniformly without replacement. Nodes found in the last round have their self loop only. A sum over neighbours
+    is estimated by the sum over the sampled ones, scaled by degree / sampled:
 
     .. math:: \sum_{u \in N(v)} x_u \approx x_v + \frac{|N(v) \setminus v|}{|S(v)|} \sum_{u \in S(v)} x_u
 
-    Random numbers come from torch's default stream. Work and memory go with the sample, but for two arrays of all nodes
-    that are made once.
+    Random numbers come from torch's default generator. Time and memory grow with the sample, except for three arrays
+    over all nodes that are made once.
     """
 
     def __init__(self, graph: Graph, *, fanout: int, depth: int) -> None:
         self.graph, self.fanout, self.depth = graph, fanout, depth
-        self.loops = _places_of_loops(graph.adjacency)
-        self.number = torch.full((graph.num_nodes,), -1)  # of a node in the sample being drawn
+        self.loops = _self_loop_entries(graph.adjacency)
+        self.number = torch.full((graph.num_nodes,), -1)  # row of a node in the current sample
         self.is_train = torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill_(0, graph.train, True)
 
     def draw(self, nodes: Tensor) -> Graph:
-        """A sample in which these nodes, none of them named twice, are counted."""
-        found, (rows, columns) = self._walk_back(nodes)
+        """The sample of a batch of distinct nodes."""
+        found, (rows, columns) = self._expand(nodes)
         adjacency, edge_rows = _compressed(rows, columns, len(found))
         labelled = self.is_train[found].nonzero().squeeze(1)
-        nobody = labelled.new_empty(0)
+        no_nodes = labelled.new_empty(0)
         return replace(
             self.graph,
             adjacency=adjacency,
             features=rows_of(self.graph.features, found),
             labels=self.graph.labels[found],
             node_ids=self.graph.node_ids[found],
-            node_names=("",) * len(found),  # nobody reads the names of a sample
+            node_names=("",) * len(found),  # no caller reads the names of a sample
             train=labelled[labelled < len(nodes)],
-            validation=nobody,
-            test=nobody.clone(),
+            validation=no_nodes,
+            test=no_nodes.clone(),
             sample=Sample(
-                counted=len(nodes),
+                batch_size=len(nodes),
                 importance=self._importance(found, edge_rows, adjacency.indices),
                 labelled=labelled,
                 num_nodes=self.graph.num_nodes,
@@ -58,8 +58,8 @@ class NeighbourSampler:
             ),
         )
 
-    def _walk_back(self, nodes: Tensor) -> tuple[Tensor, Edges]:
-        """All nodes of the sample, those of a round after those of the one before, and its edges by their number."""
+    def _expand(self, nodes: Tensor) -> tuple[Tensor, Edges]:
+        """All nodes of the sample, in the order of the rounds, and its edges as rows of the sample."""
         found, edges, count = [nodes], [], len(nodes)
         self.number[nodes] = torch.arange(count)
         for _ in range(self.depth):
@@ -70,19 +70,19 @@ class NeighbourSampler:
             count += len(found[-1])
         edges.append((found[-1], found[-1]))
         targets, sources = (self.number[torch.cat(ends)] for ends in zip(*edges, strict=True))
-        everybody = torch.cat(found)
-        self.number[everybody] = -1
-        return everybody, (targets, sources)
+        all_nodes = torch.cat(found)
+        self.number[all_nodes] = -1
+        return all_nodes, (targets, sources)
 
     def _drawn_edges(self, targets: Tensor) -> Edges:
-        """Into these nodes: all edges of those with few neighbours, the self loop and drawn ones of the others."""
+        """Edges into these nodes: all where there are at most ``fanout`` neighbours, else the self loop and a draw."""
         adjacency = self.graph.adjacency
         degrees = adjacency.indptr[targets + 1] - adjacency.indptr[targets] - 1
         few, many = targets[degrees <= self.fanout], targets[degrees > self.fanout]
         taken, _ = adjacency.at_rows(few)
         first, loops = adjacency.indptr[many], self.loops[many]
         entries = first + draw_without_replacement(degrees[degrees > self.fanout], self.fanout)  # (fanout, many)
-        entries += entries >= loops  # which are no neighbours
+        entries += entries >= loops  # skip the self loop
         return (
             torch.cat([few[taken.rows], many, many.repeat(self.fanout)]),
             torch.cat([taken.indices, many, adjacency.indices[entries.flatten()]]),
@@ -96,10 +96,10 @@ class NeighbourSampler:
 
 
 def draw_without_replacement(sizes: Tensor, count: int) -> Tensor:
-    """For each size n (m,), not below ``count``, a uniform choice of so many of 0, ..., n - 1: (count, m).
+    """``count`` distinct numbers from 0, ..., n - 1 for each size n >= ``count``: (m,) -> (count, m).
 
-    By Floyd's method (Bentley, Floyd: Programming pearls, CACM 1987), for all sizes at once: the work depends on
-    ``count`` and not on the sizes, so that a hub costs no more than others.
+    Floyd's method (Bentley, Floyd: Programming pearls, CACM 1987), for all sizes at once. Its time depends on
+    ``count`` and not on the sizes, so a hub costs no more than another node.
     """
     chosen = torch.empty(count, len(sizes), dtype=torch.long)
     for place in range(count if len(sizes) else 0):
@@ -111,7 +111,7 @@ def draw_without_replacement(sizes: Tensor, count: int) -> Tensor:
 
 
 def _compressed(rows: Tensor, columns: Tensor, size: int) -> tuple[SparseStructure, Tensor]:
-    """A square structure with these entries, and the row of each."""
+    """The square structure with these entries, and the row of each."""
     keys = torch.from_numpy(distinct((rows * size + columns).numpy()))
     ordered = keys // size
     counts = torch.bincount(ordered, minlength=size)
@@ -119,8 +119,8 @@ def _compressed(rows: Tensor, columns: Tensor, size: int) -> tuple[SparseStructu
     return SparseStructure(indptr, keys % size, (size, size)), ordered
 
 
-def _places_of_loops(adjacency: SparseStructure) -> Tensor:
-    """Where the self loop of each node stands among all entries, (N,)."""
+def _self_loop_entries(adjacency: SparseStructure) -> Tensor:
+    """The entry of each node's self loop, (N,)."""
     found = []
     for rows in blocks_of_entries(adjacency.indptr.numpy()):
         indptr = adjacency.indptr[rows.start : rows.stop + 1]

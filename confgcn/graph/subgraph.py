@@ -1,4 +1,4 @@
-"""A part of a graph that is a graph again; its nodes keep their global ids, and with them their parameters."""
+"""Subgraphs, whose nodes keep their ids and with them their per-node parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
+from confgcn.graph.graph import SPLITS
 from confgcn.sparse import SparseStructure, rows_of
 
 
 def nodes_within(graph: Graph, nodes: Tensor, distance: int) -> Tensor:
-    """The nodes that are at most so many edges away from one of these, sorted."""
+    """The nodes at most ``distance`` edges away from one of these, sorted."""
     found: Tensor = nodes.unique()
     for _ in range(distance):
         further = graph.adjacency.at_rows(found)[0].indices.unique()  # every node is its own neighbour
@@ -23,15 +24,15 @@ def nodes_within(graph: Graph, nodes: Tensor, distance: int) -> Tensor:
 
 
 def induced_subgraph(graph: Graph, nodes: Tensor) -> Graph:
-    """The graph of these nodes, sorted and none named twice, and the edges between them."""
+    """The graph of these nodes, sorted and distinct, and the edges between them."""
     number = torch.full((graph.num_nodes,), -1)
     number[nodes] = torch.arange(len(nodes))
-    rows, _ = graph.adjacency.at_rows(nodes)
-    sources = number[rows.indices]
+    structure, _ = graph.adjacency.at_rows(nodes)
+    sources = number[structure.indices]
     inside = sources >= 0
-    counts = torch.bincount(rows.rows[inside], minlength=len(nodes))
+    counts = torch.bincount(structure.rows[inside], minlength=len(nodes))
     indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    parts = {part: number[getattr(graph, part)] for part in ("train", "validation", "test")}
+    train, validation, test = (number[getattr(graph, split)] for split in SPLITS)
     return replace(
         graph,
         adjacency=SparseStructure(indptr, sources[inside], (len(nodes), len(nodes))),
@@ -39,7 +40,7 @@ def induced_subgraph(graph: Graph, nodes: Tensor) -> Graph:
         labels=graph.labels[nodes],
         node_ids=graph.node_ids[nodes],
         node_names=tuple(graph.node_names[node] for node in nodes.tolist()),
-        train=parts["train"][parts["train"] >= 0],
-        validation=parts["validation"][parts["validation"] >= 0],
-        test=parts["test"][parts["test"] >= 0],
+        train=train[train >= 0],
+        validation=validation[validation >= 0],
+        test=test[test >= 0],
     )

@@ -1,4 +1,4 @@
-"""Random walks over the edges, and the pairs of nodes that come close to each other on them."""
+"""Random walks over the edges, and training pairs for skip-gram with negative sampling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confgcn.sparse import SparseStructure
 
 
 def random_walks(neighbours: SparseStructure, starts: Tensor, *, length: int) -> Tensor:
-    """A walk from every start, each step to a neighbour drawn evenly; without neighbours it stays.
+    """A walk from every start, each step to a uniformly drawn neighbour; a node without neighbours repeats itself.
 
     Shapes: ``starts`` (walks,) -> (walks, ``length``), the start included.
     """
@@ -27,7 +27,7 @@ def random_walks(neighbours: SparseStructure, starts: Tensor, *, length: int) ->
 
 
 def context_pairs(walks: Tensor, *, window: int) -> tuple[Tensor, Tensor]:
-    """Every two places of a walk at most ``window`` apart, as (centre, context) in both orders.
+    """Pairs of nodes at most ``window`` steps apart on a walk, as (centre, context) in both orders.
 
     Shapes: (walks, length) -> two of (pairs,).
     """
@@ -37,13 +37,13 @@ def context_pairs(walks: Tensor, *, window: int) -> tuple[Tensor, Tensor]:
     return torch.cat([earlier, later]), torch.cat([later, earlier])
 
 
-def with_strangers(
-    centre: Tensor, other: Tensor, *, num_strangers: int, num_nodes: int
+def with_negatives(
+    centre: Tensor, other: Tensor, *, num_negatives: int, num_nodes: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The pairs with plus one, then every centre with so many nodes drawn evenly and minus one.
+    """The given pairs with sign +1, then every centre with ``num_negatives`` uniformly drawn nodes and sign -1.
 
-    Shapes: (pairs,) each -> three of (pairs * (1 + ``num_strangers``),).
+    Shapes: (pairs,) each -> three of (pairs * (1 + ``num_negatives``),).
     """
-    strangers = torch.randint(num_nodes, (num_strangers * len(centre),))
-    sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(strangers))])
-    return centre.repeat(1 + num_strangers), torch.cat([other, strangers]), sign
+    negatives = torch.randint(num_nodes, (num_negatives * len(centre),))
+    sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(negatives))])
+    return centre.repeat(1 + num_negatives), torch.cat([other, negatives]), sign

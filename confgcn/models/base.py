@@ -33,7 +33,7 @@ class Shape:
     def of(cls, graph: Graph) -> Shape:
         if graph.shard is None:
             return cls(graph.num_nodes, graph.num_features, graph.num_classes)
-        return cls(graph.shard.num_all, graph.num_features, graph.num_classes, graph.shard.nodes)
+        return cls(graph.shard.total_nodes, graph.num_features, graph.num_classes, graph.shard.nodes)
 
     def to_json(self) -> dict[str, int]:
         """The sizes of a whole graph."""
@@ -161,7 +161,7 @@ class AbstractMethod(nn.Module, ABC):
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         """The objective, term by term; by default the mean cross-entropy of the training nodes."""
-        return {"cross": LossTerm(cross_entropy(graph, prediction), graph.num_train_in_means)}
+        return {"cross": LossTerm(cross_entropy(graph, prediction), graph.num_train_in_mean)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups for the optimiser; by default one group of all parameters.

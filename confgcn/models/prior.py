@@ -27,7 +27,7 @@ def class_prior(graph: Graph, informed: Tensor) -> Tensor:
     labels = torch.bincount(graph.train_labels, minlength=graph.num_classes)
     number = torch.tensor([len(informed)], dtype=torch.double)
     own = torch.cat([informed.sum(0, dtype=torch.double), labels.double(), number])
-    sums, counts, number = graph.over_all_parts(own).split([graph.num_classes, graph.num_classes, 1])
+    sums, counts, number = graph.sum_over_shards(own).split([graph.num_classes, graph.num_classes, 1])
     prior: Tensor = (counts + 1) * (1 + TILT * sums / number.clamp(min=1))
     return (prior / prior.sum()).to(informed.dtype)
 
@@ -50,9 +50,9 @@ def prior_where_uninformed(graph: Graph, logits: Tensor, nodes: Tensor | None) -
 
     Uninformed is a node without features, neighbours and label, and one whose logits are all equal.
     """
-    blank = graph.is_blank if nodes is None else graph.is_blank[nodes]
+    blank = graph.is_uninformative if nodes is None else graph.is_uninformative[nodes]
     is_uninformed = blank | (logits == logits[:, :1]).all(1)
-    if not graph.over_all_parts(is_uninformed.sum()):
+    if not graph.sum_over_shards(is_uninformed.sum()):
         return logits
     prior = class_prior(graph, logits[~is_uninformed].softmax(-1))
     return torch.where(is_uninformed[:, None], prior.log(), logits)

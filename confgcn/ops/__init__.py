@@ -12,7 +12,7 @@ from confgcn.ops.distance import edge_distance
 from confgcn.ops.dropout import dropout
 from confgcn.ops.edge_sum import edge_sum
 from confgcn.ops.gru_cell import GRUCell
-from confgcn.ops.halo import Halo, of_sources
+from confgcn.ops.halo import Halo, with_halo_rows
 from confgcn.ops.linear import Linear
 from confgcn.ops.normalise import Normalisation, degree_weights, mean_weights, normalise
 from confgcn.ops.product import aggregate, matmul
@@ -34,8 +34,8 @@ __all__ = [
     "matmul",
     "mean_weights",
     "normalise",
-    "of_sources",
     "propagate",
     "rows_at",
     "softmax",
+    "with_halo_rows",
 ]

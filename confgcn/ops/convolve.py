@@ -13,7 +13,7 @@ from confgcn import kernels
 from confgcn.ops.dropout import Mask
 from confgcn.ops.dropout import dropout as dropout_of
 from confgcn.ops.function import HandDerived
-from confgcn.ops.halo import Halo, joined, of_sources, return_copies
+from confgcn.ops.halo import Halo, add_halo_gradients, append_halo_rows, with_halo_rows
 from confgcn.ops.product import aggregate
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -44,7 +44,7 @@ def convolve(
     if isinstance(features, SparseMatrix):
         structure, values = features.structure, features.values
     elif bias is None and weight.shape[0] < weight.shape[1]:  # the narrower rows are added up
-        return aggregate(adjacency, edge_weights, *of_sources(halo, _dense_dropout(features, dropout))) @ weight
+        return aggregate(adjacency, edge_weights, *with_halo_rows(halo, _dense_dropout(features, dropout))) @ weight
     output: Tensor = _Convolution.of(edge_weights, values, weight, bias, adjacency, structure, dropout, halo)
     return output
 
@@ -79,7 +79,7 @@ class _Convolution(HandDerived):
         if bias is not None:
             message += bias
         ctx.rows, ctx.halo = len(message), halo
-        message = joined(message, halo)
+        message = append_halo_rows(message, halo)
         ctx.save_for_backward(edge_weights, features, weight, message)
         return kernels.active().multiply(adjacency, edge_weights, message)
 
@@ -92,7 +92,7 @@ class _Convolution(HandDerived):
         needs_edges, needs_features, _, needs_bias, *_ = ctx.needs_input_grad
         to_edges = core.entry_products(ctx.adjacency, gradient, message) if needs_edges else None
         to_sources = core.multiply_transposed(ctx.adjacency, edge_weights, gradient)
-        to_message = return_copies(to_sources, ctx.rows, ctx.halo)
+        to_message = add_halo_gradients(to_sources, ctx.rows, ctx.halo)
         to_bias = to_message.sum(0) if needs_bias else None
         to_features = dropped.gradient(to_message, weight) if needs_features else None
         return to_edges, to_features, dropped.transposed_times(to_message), to_bias, None, None, None, None

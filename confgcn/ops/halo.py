@@ -1,4 +1,4 @@
-"""Rows that a part of a graph borrows from the parts beside it."""
+"""Halo exchange: a shard of a graph reads rows of nodes that other shards own."""
 
 from __future__ import annotations
 
@@ -11,59 +11,57 @@ from confgcn.ops.function import HandDerived
 
 
 class Halo(Protocol):
-    """What a part of a graph needs of others.
+    """Communication with the other shards of a graph.
 
-    The columns of a part's adjacency are its own nodes, numbered as its rows, and after them those it borrows.
+    The columns of a shard's adjacency are its own nodes, in the order of its rows, then its halo nodes: nodes of other
+    shards with edges into it.
     """
 
-    def borrow(self, *own: Tensor) -> tuple[Tensor, ...]:
-        """The borrowed rows (borrowed, width) of quantities of which every part has its own rows (own, width)."""
+    def gather(self, *own: Tensor) -> tuple[Tensor, ...]:
+        """The rows of the halo nodes, (halo, width), of tables of which every shard has its own rows (own, width)."""
 
-    def give_back(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The own rows that other parts hold copies of, each once, (lent,), and the sums over the copies of each."""
+    def scatter_add(self, *halo_rows: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Send halo rows to their owners: the own rows with copies in other shards, (n,), and the sums over copies."""
 
-    def add(self, numbers: Tensor) -> Tensor:
-        """The sum over all parts of what each of them gives, at the same time."""
+    def all_reduce(self, numbers: Tensor) -> Tensor:
+        """The sum over all shards, which call this at the same time."""
 
 
-def of_sources(halo: Halo | None, *own: Tensor) -> tuple[Tensor, ...]:
-    """The rows of all sources of a part's edges, (own + borrowed, width), of several quantities in one exchange.
-
-    Without a halo the own rows are all.
-    """
+def with_halo_rows(halo: Halo | None, *own: Tensor) -> tuple[Tensor, ...]:
+    """Own rows then halo rows, (own + halo, width), of several tables in one exchange; own rows without a halo."""
     if halo is None:
         return own
     rows: tuple[Tensor, ...] = _OfSources.of(halo, *own)
     return rows
 
 
-def joined(own: Tensor, halo: Halo | None) -> Tensor:
-    """The same of one quantity, without a gradient."""
-    return own if halo is None else torch.cat([own, *halo.borrow(own)])
+def append_halo_rows(own: Tensor, halo: Halo | None) -> Tensor:
+    """The same for one table, without a gradient."""
+    return own if halo is None else torch.cat([own, *halo.gather(own)])
 
 
-def return_copies(of_sources: Tensor, rows: int, halo: Halo | None) -> Tensor:
-    """The transpose of :func:`joined`: what belongs to each own row, (rows, width), in the place of what came."""
-    own = of_sources[:rows]
+def add_halo_gradients(gradient: Tensor, rows: int, halo: Halo | None) -> Tensor:
+    """The transpose of :func:`append_halo_rows`: the gradient of the own rows, (rows, width), in place."""
+    own = gradient[:rows]
     if halo is not None:
-        lent, (sums,) = halo.give_back(of_sources[rows:])
-        own[lent] += sums
+        copied, (sums,) = halo.scatter_add(gradient[rows:])
+        own[copied] += sums
     return own
 
 
 class _OfSources(HandDerived):
-    """What flows back to a row is the sum over its copies, in every part that holds one."""
+    """The gradient of a row is the sum over its copies in all shards."""
 
     @staticmethod
     def forward(ctx: Any, halo: Halo, *own: Tensor) -> tuple[Tensor, ...]:
         ctx.rows, ctx.halo = len(own[0]), halo
-        return tuple(torch.cat(both) for both in zip(own, halo.borrow(*own), strict=True))
+        return tuple(torch.cat(both) for both in zip(own, halo.gather(*own), strict=True))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         HandDerived.refuse_second_derivative()
-        lent, sums = ctx.halo.give_back(*(gradient[ctx.rows :] for gradient in gradients))
+        copied, sums = ctx.halo.scatter_add(*(gradient[ctx.rows :] for gradient in gradients))
         own = [gradient[: ctx.rows].clone() for gradient in gradients]
         for gradient, returned in zip(own, sums, strict=True):
-            gradient[lent] += returned
+            gradient[copied] += returned
         return None, *own

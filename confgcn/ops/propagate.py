@@ -8,7 +8,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.ops.function import HandDerived
-from confgcn.ops.halo import Halo, joined, return_copies
+from confgcn.ops.halo import Halo, add_halo_gradients, append_halo_rows
 from confgcn.sparse import SparseStructure
 
 
@@ -39,7 +39,7 @@ class _Propagation(HandDerived):
         ctx.save_for_backward(weights)
         total = values
         for _ in range(steps):
-            total = kernels.active().multiply(adjacency, weights, joined(total, halo)).add_(values)
+            total = kernels.active().multiply(adjacency, weights, append_halo_rows(total, halo)).add_(values)
         return total / (steps + 1)
 
     @staticmethod
@@ -49,5 +49,5 @@ class _Propagation(HandDerived):
         total = gradient
         for _ in range(ctx.steps):
             heard = kernels.active().multiply_transposed(ctx.adjacency, weights, total)
-            total = return_copies(heard, len(gradient), ctx.halo).add_(gradient)
+            total = add_halo_gradients(heard, len(gradient), ctx.halo).add_(gradient)
         return total / (ctx.steps + 1), None, None, None, None

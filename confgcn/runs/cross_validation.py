@@ -68,7 +68,7 @@ def check_fittable(graph: Graph, settings: RunSettings) -> None:
     if int((torch.bincount(graph.train_labels) > 1).sum()) < 2:
         raise DataError(
             f"{graph.name}: no validation nodes, and fewer than two classes have two labels, so that none can be held "
-            f"out; use --set select=last --set stop=never{''.join(f'. {text}' for text in graph.remarks)}"
+            f"out; use --set select=last --set stop=never{''.join(f'. {text}' for text in graph.reader_notices)}"
         )
 
 

@@ -87,7 +87,7 @@ def _new(
     known = accuracy(found.prediction.logits[test], found.prepared.labels[test]) if len(test) else None
     decision = None if found.assessment.decision is None else found.assessment.decision.as_record()
     counts = {"rows": len(nodes), "new": len(extension.new)}
-    summary = {**counts, "accuracy": known, "decision": decision, "notices": extension.graph.remarks}
+    summary = {**counts, "accuracy": known, "decision": decision, "notices": extension.graph.reader_notices}
     return _extended_blocks(found, nodes, update_existing=update_existing), summary
 
 

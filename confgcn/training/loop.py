@@ -211,7 +211,7 @@ class TrainingLoop:
         if shard is not None:
             tensors[NODES] = shard.nodes
         record = {"history": self.history, "best_epoch": self.best["epoch"] if self.best else None}
-        num_nodes = self.graph.num_nodes if shard is None else shard.num_all
+        num_nodes = self.graph.num_nodes if shard is None else shard.total_nodes
         return tensors, {**record, "parts": sorted(tensors), "per_node": per_node, "num_nodes": num_nodes}
 
     def _state_per_node(self, tensors: dict[str, Tensor]) -> list[str]:
@@ -284,7 +284,7 @@ def check_trainable(graph: Graph, recipe: Recipe, group: Group = ALONE) -> None:
 def _why_none(graph: Graph) -> str:
     labelled = int((graph.labels >= 0).sum())
     found = f", though {labelled} have a label: the split puts none of them into the training set" if labelled else ""
-    return "".join([found, *(f". {text}" for text in graph.remarks)])
+    return "".join([found, *(f". {text}" for text in graph.reader_notices)])
 
 
 def _backward_of_sum(terms: Iterable[LossTerm]) -> None:

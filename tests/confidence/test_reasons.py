@@ -111,7 +111,7 @@ def test_a_method_that_reads_no_edges_when_it_predicts_says_so(name: str, six_no
 
 def test_the_copy_has_nothing_of_what_the_graph_has_kept(six_nodes: Graph) -> None:
     assert six_nodes.degrees.tolist() == [2, 3, 2, 2, 1, 0]
-    assert not six_nodes.is_blank.any()
+    assert not six_nodes.is_uninformative.any()
     six_nodes.receptive_field(six_nodes.train, depth=1)
     copy, fresh = without_edges(six_nodes, 1, torch.tensor([0, 3])), rebuilt(six_nodes, [(1, 2), (2, 3), (0, 4)])
     assert copy.adjacency.equals(fresh.adjacency)

@@ -44,7 +44,7 @@ def test_planetoid_graphs_have_the_published_counts(
 def test_citeseer_has_fifteen_nodes_without_features_and_label(data_dir: Path) -> None:
     graph = load("citeseer", data_dir=data_dir)
     assert int((graph.labels == -1).sum()) == 15
-    assert "48 isolated nodes: no neighbour speaks for them" in graph.notices()
+    assert "48 isolated nodes: they have no neighbours" in graph.notices()
     assert "15 nodes have no feature other than zero" in graph.notices()
 
 

@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_named() -> None:
 def test_a_label_that_training_did_not_know_is_remarked_and_not_compared() -> None:
     graph = extend_graph(old(), addition(labels=[None, "w"])).graph
     assert graph.labels[2] == -1
-    assert any("'w'" in text or "w" in text.split(": ")[1] for text in graph.remarks)
+    assert any("'w'" in text or "w" in text.split(": ")[1] for text in graph.reader_notices)
 
 
 @pytest.mark.parametrize("names", [("age", "zip"), ("age", "graph-like"), ("h", "z")])

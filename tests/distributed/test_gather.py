@@ -48,7 +48,7 @@ def part_of(graph: Graph, nodes: Tensor) -> tuple[SparseStructure, Shard]:
 
 def edge_values(structure: SparseStructure, shard: Shard) -> Tensor:
     """A number for every edge that tells its ends."""
-    sources = torch.cat([shard.nodes, shard.borrowed])[structure.indices]
+    sources = torch.cat([shard.nodes, shard.halo_nodes])[structure.indices]
     return (1000.0 * shard.nodes[structure.rows] + sources).float()
 
 

@@ -167,7 +167,7 @@ def test_every_node_has_one_row_and_an_id(tables: Tables, row: str, problem: str
         ("a,b\n" * 100_000, ["100000 duplicate edges merged"]),
         ("a,a\nb,b\n", ["2 self loops replaced by the one that every node gets"]),
         ("h,h\nh,h\nh,h\n", ["2 duplicate edges merged", "1 self loops replaced"]),
-        ("b,a\n", ["9 one-way edges made two-way"]),
+        ("b,a\n", ["9 edges listed in one direction: edges are treated as undirected"]),
     ],
     ids=["thrice", "very often", "loops", "a loop thrice", "one of them both ways"],
 )
@@ -187,7 +187,7 @@ def test_the_direction_of_edges_changes_nothing(tables: Tables, plain: tuple[byt
     rows = tables.edges.splitlines()[1:]
     turned = [",".join(reversed(row.split(","))) for row in rows]
     tables.write("edges.csv", "\n".join(["source,target", *turned[::2], *rows[1::2]]))
-    assert "note: 10 one-way edges made two-way" in tables.train().errors
+    assert "note: 10 edges listed in one direction: edges are treated as undirected" in tables.train().errors
     assert tables.result() == plain
     tables.write("edges.csv", "\n".join(["source,target", *turned, *rows]))
     assert "one-way" not in tables.train("--overwrite").errors
@@ -208,7 +208,7 @@ def test_nodes_that_no_label_reaches_are_predicted_with_doubt_and_flagged(tables
     tables.write("nodes.csv", tables.nodes + "\n".join(rows))
     tables.write("edges.csv", tables.edges + "\n".join(links))
     ended = tables.train("--epochs", 30)
-    assert "note: 2 isolated nodes: no neighbour speaks for them" in ended.errors
+    assert "note: 2 isolated nodes: they have no neighbours" in ended.errors
     found = tables.predictions()
     flagged = {name for name, row in found.items() if float(row["evidence"]) == 0}
     assert flagged == {*alone, *islands}

@@ -146,7 +146,7 @@ def test_two_nodes_do(tables: Tables, method: str, edges: str) -> None:
 def test_many_nodes_without_an_edge_do(tables: Tables, method: str) -> None:
     tables.write("edges.csv", "source,target\n")
     ended = tables.train("--allow-edgeless", "--method", method)
-    assert "note: 8 isolated nodes: no neighbour speaks for them" in ended.errors
+    assert "note: 8 isolated nodes: they have no neighbours" in ended.errors
     assert all(0.5 <= value <= 1 for value in probabilities(tables))
 
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from confgcn import graph as graph_module
 from confgcn.graph import EdgeCounts, Graph
+from confgcn.graph.graph import NAME_LENGTH, _repr_of_tuple
 
 EDGES = [(0, 1), (1, 2), (3, 1)]
 FEATURES = np.array([[1.0, 0, 0], [0, 2, 0], [0, 0, 3], [4, 5, 0], [0, 0, 6]])
@@ -118,8 +118,8 @@ def test_notices_count_what_was_changed() -> None:
     assert build(edges=edges, features=features).notices() == [
         "1 duplicate edges merged",
         "1 self loops replaced by the one that every node gets",
-        "2 one-way edges made two-way",
-        "1 isolated nodes: no neighbour speaks for them",
+        "2 edges listed in one direction: edges are treated as undirected",
+        "1 isolated nodes: they have no neighbours",
         "2 nodes have no feature other than zero",
     ]
 
@@ -213,9 +213,9 @@ def test_e19_a_star_takes_no_more_memory_than_a_path() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
 def test_names_are_hashed_in_pieces_as_they_would_be_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confgcn.io.blocks.BLOCK", 3 * graph_module.NAME_LENGTH)
+    monkeypatch.setattr("confgcn.io.blocks.BLOCK", 3 * NAME_LENGTH)
     texts = tuple("a'\"é\n\0bc,"[place] for place in range(count))
-    assert "".join(graph_module._repr_of_tuple(texts)) == repr(texts)
+    assert "".join(_repr_of_tuple(texts)) == repr(texts)
 
 
 @pytest.mark.parametrize("block", [1, 4, 1000])
@@ -227,4 +227,4 @@ def test_what_is_asked_in_blocks_does_not_depend_on_their_size(block: int, monke
     assert ends == [(0, 1), (1, 2)]
     assert "2 feature columns are the same for every node" in graph.notices()
     assert "1 nodes have no feature other than zero" in blank.notices()
-    assert blank.is_blank.tolist() == [False, False, True]
+    assert blank.is_uninformative.tolist() == [False, False, True]

@@ -29,9 +29,9 @@ def graph_of(num_nodes: int, edges: list[tuple[int, int]], train: list[int]) -> 
     return Graph.build(edges, np.eye(num_nodes), [0] * num_nodes, train=train)
 
 
-def seeded_partition(graph: Graph, how: Partition, num_parts: int, seed: int) -> Tensor:
+def seeded_partition(graph: Graph, how: Partition, num_subsets: int, seed: int) -> Tensor:
     torch.manual_seed(seed)
-    return partition(graph, how, num_parts)
+    return partition(graph, how, num_subsets)
 
 
 def num_components(graph: Graph, nodes: Tensor) -> int:
@@ -43,12 +43,12 @@ def sizes(part: Tensor) -> list[int]:
     return sorted(torch.bincount(part).tolist())
 
 
-@pytest.mark.parametrize("num_parts", [2, 5, 10])
-def test_every_node_is_in_a_part(small_graph: Graph, how: Partition, num_parts: int) -> None:
-    part = partition(small_graph, how, num_parts)
+@pytest.mark.parametrize("num_subsets", [2, 5, 10])
+def test_every_node_is_in_a_part(small_graph: Graph, how: Partition, num_subsets: int) -> None:
+    part = partition(small_graph, how, num_subsets)
     assert part.shape == (120,)
     assert part.dtype == torch.long
-    assert set(part.tolist()) == set(range(num_parts))
+    assert set(part.tolist()) == set(range(num_subsets))
 
 
 def test_one_seed_gives_one_partition_and_others_give_others(small_graph: Graph, how: Partition) -> None:
@@ -61,9 +61,9 @@ def test_one_part_holds_all(small_graph: Graph, how: Partition) -> None:
     assert not partition(small_graph, how, 1).any()
 
 
-@pytest.mark.parametrize("num_parts", [6, 7, 100])
-def test_with_fewer_nodes_than_parts_each_is_one(six_nodes: Graph, how: Partition, num_parts: int) -> None:
-    assert partition(six_nodes, how, num_parts).tolist() == [0, 1, 2, 3, 4, 5]
+@pytest.mark.parametrize("num_subsets", [6, 7, 100])
+def test_with_fewer_nodes_than_parts_each_is_one(six_nodes: Graph, how: Partition, num_subsets: int) -> None:
+    assert partition(six_nodes, how, num_subsets).tolist() == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -156,7 +156,7 @@ def test_a_large_graph_is_cut_by_its_clusters(monkeypatch: pytest.MonkeyPatch) -
     cliques = [(8 * clique + i, 8 * clique + j) for clique in range(40) for i, j in combinations(range(8), 2)]
     chain = [(8 * clique + 7, 8 * clique + 8) for clique in range(39)]
     graph = graph_of(320, cliques + chain, [0])
-    for name, value in (("MOST_ENTRIES", 0), ("CLUSTERS_PER_PART", 20)):
+    for name, value in (("MAX_ENTRIES", 0), ("CLUSTERS_PER_SUBSET", 20)):
         monkeypatch.setattr(f"confgcn.graph.partition.{name}", value)
     part = seeded_partition(graph, "metis", 2, 0)
     assert max(sizes(part)) <= 170

@@ -42,8 +42,8 @@ def test_what_belongs_to_a_node_comes_along(star: Graph) -> None:
     assert sample.labels.tolist() == [1, 0, 0]
     assert sample.train.tolist() == [1]
     assert sample.labelled.tolist() == [1, 2]  # the context's label is known, and not counted
-    assert (sample.num_in_means, sample.num_train_in_means) == (8, 3)
-    assert sample.counted.tolist() == [0, 1]
+    assert (sample.num_nodes_in_mean, sample.num_train_in_mean) == (8, 3)
+    assert sample.batch_nodes.tolist() == [0, 1]
     assert len(sample.validation) == len(sample.test) == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from confgcn.graph import Graph
-from confgcn.graph.walks import context_pairs, random_walks, with_strangers
+from confgcn.graph.walks import context_pairs, random_walks, with_negatives
 
 
 def test_every_step_is_an_edge(small_graph: Graph) -> None:
@@ -101,7 +101,7 @@ def test_a_walk_of_length_one_has_no_pairs() -> None:
 
 def test_strangers_stand_against_every_pair() -> None:
     centre, other = torch.tensor([3, 1]), torch.tensor([1, 3])
-    first, second, sign = with_strangers(centre, other, num_strangers=2, num_nodes=1)
+    first, second, sign = with_negatives(centre, other, num_negatives=2, num_nodes=1)
     assert first.tolist() == [3, 1, 3, 1, 3, 1]
     assert second.tolist() == [1, 3, 0, 0, 0, 0]
     assert sign.tolist() == [1.0, 1.0, -1.0, -1.0, -1.0, -1.0]

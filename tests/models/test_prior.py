@@ -121,7 +121,7 @@ def test_a_node_without_features_neighbours_and_label_gets_the_prior_whatever_it
     features = np.eye(5)
     features[[1, 2, 3, 4]] = 0.0
     graph = Graph.build([(0, 1)], features, [0, 1, 1, 0, 1], train=[0, 2], test=[3, 4])  # 2 has a label, 1 a neighbour
-    assert graph.is_blank.tolist() == [False, False, False, True, True]
+    assert graph.is_uninformative.tolist() == [False, False, False, True, True]
     logits = torch.tensor([[1.0, 2.0]]).repeat(5, 1)
     ours = prior_where_uninformed(graph, logits, None)
     assert torch.equal(ours[:3], logits[:3])
@@ -135,7 +135,7 @@ def test_a_node_without_features_neighbours_and_label_gets_the_prior_whatever_it
 class TwoParts:
     """Another part has two labels of class 2, and knows of one node that it is of class 1."""
 
-    def add(self, numbers: Tensor) -> Tensor:
+    def all_reduce(self, numbers: Tensor) -> Tensor:
         return numbers + torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.double)
 
 

@@ -30,13 +30,13 @@ def _influence(graph: Graph, x: Tensor) -> Tensor:
 class _Doubled:
     """Borrows every own row."""
 
-    def borrow(self, *own: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def gather(self, *own: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return own
 
-    def give_back(self, *borrowed: torch.Tensor) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+    def scatter_add(self, *borrowed: torch.Tensor) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
         return torch.arange(len(borrowed[0])), borrowed
 
-    def add(self, numbers: torch.Tensor) -> torch.Tensor:
+    def all_reduce(self, numbers: torch.Tensor) -> torch.Tensor:
         return numbers
 
 
@@ -50,7 +50,7 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "dropout": lambda _, x: ops.dropout(x.expand(6, 3), 0.5, training=True),
     "softmax of rows": lambda _, x: ops.softmax(x.expand(6, 3)),
     "edge_sum": lambda graph, x: ops.edge_sum(graph.adjacency, x.expand(6, 2), torch.ones(6, 2)),
-    "of_sources": lambda _, x: ops.of_sources(_Doubled(), x.expand(6, 3))[0],
+    "with_halo_rows": lambda _, x: ops.with_halo_rows(_Doubled(), x.expand(6, 3))[0],
     "propagate": lambda graph, x: ops.propagate(graph.adjacency, torch.ones(16), x.expand(6, 3), steps=2),
     "rows_at": lambda graph, x: ops.rows_at(x.expand(6, 3), graph.train),
     "influence": _influence,

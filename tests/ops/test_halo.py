@@ -1,4 +1,4 @@
-"""Rows borrowed of other parts: joined, given back, and differentiated."""
+"""Rows borrowed of other parts: append_halo_rows, given back, and differentiated."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.ops import convolve, of_sources, propagate
-from confgcn.ops.halo import joined, return_copies
+from confgcn.ops import convolve, propagate, with_halo_rows
+from confgcn.ops.halo import add_halo_gradients, append_halo_rows
 from confgcn.sparse import SparseStructure
 
 
@@ -17,13 +17,13 @@ class MatrixHalo:
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
 
-    def borrow(self, *own: Tensor) -> tuple[Tensor, ...]:
+    def gather(self, *own: Tensor) -> tuple[Tensor, ...]:
         return tuple(self.matrix @ rows for rows in own)
 
-    def give_back(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def scatter_add(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         return torch.arange(self.matrix.shape[1]), tuple(self.matrix.T @ rows for rows in borrowed)
 
-    def add(self, numbers: Tensor) -> Tensor:
+    def all_reduce(self, numbers: Tensor) -> Tensor:
         return numbers
 
 
@@ -32,33 +32,33 @@ HALO = MatrixHalo(torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 1.0]], dtype=torch.d
 
 def test_borrowed_rows_come_after_the_own_ones() -> None:
     own, wider = torch.rand(3, 2, dtype=torch.double), torch.rand(3, 4, dtype=torch.double)
-    for found, rows in zip(of_sources(HALO, own, wider), (own, wider), strict=True):
+    for found, rows in zip(with_halo_rows(HALO, own, wider), (own, wider), strict=True):
         assert torch.equal(found, torch.cat([rows, HALO.matrix @ rows]))
 
 
 def test_without_a_halo_the_own_rows_are_all() -> None:
     own = torch.rand(3, 2)
-    assert of_sources(None, own)[0] is own
-    assert joined(own, None) is own
-    assert torch.equal(return_copies(own, 3, None), own)
+    assert with_halo_rows(None, own)[0] is own
+    assert append_halo_rows(own, None) is own
+    assert torch.equal(add_halo_gradients(own, 3, None), own)
 
 
 def test_what_is_given_back_is_the_transpose_of_what_is_borrowed() -> None:
     own, gradient = torch.rand(3, 2, dtype=torch.double), torch.rand(5, 2, dtype=torch.double)
-    there = (joined(own, HALO) * gradient).sum()
-    assert torch.isclose(there, (own * return_copies(gradient, 3, HALO)).sum())
+    there = (append_halo_rows(own, HALO) * gradient).sum()
+    assert torch.isclose(there, (own * add_halo_gradients(gradient, 3, HALO)).sum())
 
 
 def test_its_gradient() -> None:
     own, wider = (torch.rand(3, width, dtype=torch.double, requires_grad=True) for width in (2, 4))
-    assert torch.autograd.gradcheck(lambda *rows: of_sources(HALO, *rows), (own, wider))
+    assert torch.autograd.gradcheck(lambda *rows: with_halo_rows(HALO, *rows), (own, wider))
 
 
 def test_gradients_that_come_are_left_as_they_are() -> None:
     own = torch.rand(3, 2, dtype=torch.double, requires_grad=True)
     gradient = torch.rand(5, 2, dtype=torch.double)
     before = gradient.clone()
-    of_sources(HALO, own)[0].backward(gradient)
+    with_halo_rows(HALO, own)[0].backward(gradient)
     assert torch.equal(gradient, before)
 
 

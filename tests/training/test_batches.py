@@ -118,7 +118,7 @@ def test_drawn_neighbours_estimate_smoothness_and_predictions(
     for _ in range(PASSES):
         for batch in batches:
             drawn = method(batch)
-            logits[batch.node_ids[batch.counted]] += drawn.logits.detach() / PASSES
+            logits[batch.node_ids[batch.batch_nodes]] += drawn.logits.detach() / PASSES
             smooth += method.loss_terms(batch, drawn)["smooth"].value().item() / PASSES
     tolerance = 0.05  # a softmax is right only where many are drawn
     assert (logits - whole.logits).norm() < tolerance * whole.logits.norm()
@@ -127,7 +127,7 @@ def test_drawn_neighbours_estimate_smoothness_and_predictions(
 
 def test_every_node_is_counted_once_in_an_epoch_and_labels_are_shared_out(small_graph: Graph) -> None:
     batches = Batches(small_graph, new_method(small_graph, "paper"), Recipe(batch_size=35, fanout=2))
-    first, second = ([batch.node_ids[batch.counted] for batch in batches] for _ in range(2))
+    first, second = ([batch.node_ids[batch.batch_nodes] for batch in batches] for _ in range(2))
     assert torch.cat(first).sort().values.tolist() == list(range(120))
     assert max(map(len, first)) <= 35
     labels = [int(torch.isin(nodes, small_graph.train).sum()) for nodes in first]

@@ -17,8 +17,8 @@ from confgcn.data.formats.npz import MAX_COLUMNS
 from confgcn.data.formats.parquet import whole_number_blocks, whole_number_columns
 from confgcn.data.input_files import naming
 from confgcn.exceptions import DataError, ResourceError
-from confgcn.graph import checks
-from confgcn.graph.checks import IntArray
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 from confgcn.io.blocks import BLOCK, blocks_of_rows
 
 EDGES = ("edges.npy", "edges.parquet")

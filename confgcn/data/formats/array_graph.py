@@ -15,7 +15,7 @@ from confgcn.data.formats.npz import MAX_BYTES
 from confgcn.data.input_files import unchanged
 from confgcn.data.raw import RawGraph, natural_order
 from confgcn.exceptions import DataError
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 
 EDGE_BYTES = 16  # in memory
 INSTEAD = "confgcn convert FOLDER --out OTHER --mapped makes a graph of it that need not be"

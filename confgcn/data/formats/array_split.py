@@ -10,8 +10,8 @@ from confgcn.data.formats.npy import map_npy
 from confgcn.data.input_files import naming
 from confgcn.data.raw import PARTS
 from confgcn.exceptions import DataError
-from confgcn.graph import checks
-from confgcn.graph.checks import IntArray
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 
 SPLIT, PART_FILES = "split.npy", tuple(f"{part}.npy" for part in PARTS)
 
@@ -44,14 +44,14 @@ def _by_code(file: Path, labels: IntArray) -> dict[str, IntArray]:
         raise DataError(f"{file}: node {node} has {codes[node]}, expected 0 for none, {known}")
     with naming(file):
         places = {part: np.flatnonzero(codes == code) for code, part in meaning.items()}
-        return {part: checks.checked_part(positions, part, labels) for part, positions in places.items()}
+        return {part: checks.checked_split(positions, part, labels) for part, positions in places.items()}
 
 
 def _by_position(file: Path, part: str, labels: IntArray) -> IntArray:
     if not file.exists():
         return _nobody()
     with naming(file):
-        return checks.checked_part(np.array(map_npy(file)), part, labels)
+        return checks.checked_split(np.array(map_npy(file)), part, labels)
 
 
 def _nobody() -> IntArray:

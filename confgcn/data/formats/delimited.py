@@ -20,7 +20,7 @@ from confgcn.data.formats.compressed import read_content
 from confgcn.data.formats.table import Column, Table, plain_numbers
 from confgcn.data.input_files import suffix_of
 from confgcn.exceptions import DataError
-from confgcn.graph.checks import shown
+from confgcn.graph.validation import shown
 
 DELIMITERS = (",", "\t", ";")
 BLOCK_ROWS = 1024

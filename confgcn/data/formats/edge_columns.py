@@ -10,7 +10,7 @@ import numpy as np
 
 from confgcn.data.formats.table import MOST_NAMES, Table, listed, shortened, word
 from confgcn.exceptions import DataError
-from confgcn.graph.checks import IntArray, shown
+from confgcn.graph.validation import IntArray, shown
 
 EDGE_NAMES = (
     ("source", "target"),

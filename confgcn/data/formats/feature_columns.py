@@ -16,7 +16,7 @@ from confgcn.data.formats.table import Table, is_blank, plain_numbers, shortened
 from confgcn.data.raw import SPARSE_BELOW
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError
-from confgcn.graph.checks import FLOAT32_MAX, IntArray, shown
+from confgcn.graph.validation import FLOAT32_MAX, IntArray, shown
 
 MOST_LEVELS = 50  # of a column that is read as a category without being asked to
 FEW_LEVELS = 10  # up to here levels may be more than half as many as the nodes

@@ -18,8 +18,8 @@ from confgcn.data.formats.npz import CSR_PARTS, MAX_COLUMNS, npz_keys, read_npz,
 from confgcn.data.formats.table import listed, shortened
 from confgcn.data.raw import numbered_features
 from confgcn.exceptions import DataError
-from confgcn.graph import checks
-from confgcn.graph.checks import FLOAT32_MAX, shown
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import FLOAT32_MAX, shown
 
 MOST_EXAMPLES = 3  # that a message names
 

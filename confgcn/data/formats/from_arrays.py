@@ -13,8 +13,8 @@ from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.node_data import NodeData, plain_array
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
-from confgcn.graph import checks
-from confgcn.graph.checks import IntArray
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import IntArray
 
 
 def from_matrix(matrix: Any, nodes: NodeData, name: str) -> RawGraph:

@@ -24,7 +24,7 @@ from confgcn.data.label_texts import is_missing, label_texts
 from confgcn.data.node_data import NodeData, is_by_node, is_frame
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 
 def from_frames(frames: Any, nodes: NodeData, name: str) -> RawGraph:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from confgcn.data.raw import PARTS
 from confgcn.graph import Graph
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix
 
 
@@ -72,5 +72,5 @@ def arrays_of_graph(graph: Graph) -> GraphArrays:
         graph.class_names,
         graph.node_names,
         graph.feature_names,
-        graph.remarks,
+        graph.reader_notices,
     )

@@ -21,7 +21,7 @@ from confgcn.data.input_files import naming, unchanged
 from confgcn.data.raw import PARTS
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts, Graph
-from confgcn.graph.checks import checked_names
+from confgcn.graph.validation import checked_names
 from confgcn.io.checksums import digest
 from confgcn.io.json_files import checked_record, read_checksummed_json
 from confgcn.sparse import SparseStructure
@@ -88,7 +88,7 @@ def open_store(path: Path) -> Graph:
         class_names=tuple(record.class_names),
         edge_counts=record.edge_counts,
         feature_names=tuple(record.feature_names),
-        remarks=tuple(record.remarks),
+        reader_notices=tuple(record.remarks),
     )
 
 

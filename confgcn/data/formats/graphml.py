@@ -23,8 +23,8 @@ from confgcn.data.formats.tables import read_matrix
 from confgcn.data.input_files import stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import ConfGCNError, DataError, UnsafeFileError, UsageError, unknown_name
-from confgcn.graph import checks
-from confgcn.graph.checks import shown
+from confgcn.graph import validation as checks
+from confgcn.graph.validation import shown
 from confgcn.io.atomic_files import write_atomic
 
 ID_COLUMN = "node id"  # an attribute may be called id

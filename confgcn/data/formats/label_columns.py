@@ -9,7 +9,7 @@ from collections.abc import Collection
 from confgcn.data.formats.feature_columns import parsed_number
 from confgcn.data.formats.table import Table, is_blank
 from confgcn.exceptions import DataError
-from confgcn.graph.checks import shown
+from confgcn.graph.validation import shown
 
 UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
 MOST_SINGLE = 10  # classes of one label each, before they look like names

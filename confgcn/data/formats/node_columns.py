@@ -13,7 +13,7 @@ from confgcn.data.formats.label_columns import check_label_texts
 from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, is_blank, word
 from confgcn.data.raw import PARTS, RawGraph, numbered_features
 from confgcn.exceptions import DataError
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 ID, LABEL, SPLIT = ID_NAMES[0], LABEL_NAMES[0], SPLIT_NAMES[0]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from confgcn.data.formats.npz import MAX_BYTES, Header, check_header
 from confgcn.data.input_files import naming
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, brief
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:

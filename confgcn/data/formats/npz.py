@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from confgcn.data.formats.table import listed, shortened
 from confgcn.data.input_files import is_of_the_machine
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UnsafeFileError, brief
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 MAX_BYTES = 2**30  # of the arrays that are asked for, together
 UNSUSPICIOUS_BYTES = 2**26

@@ -17,7 +17,7 @@ from confgcn.data.formats.npz import MAX_BYTES
 from confgcn.data.formats.table import Column, Table, shortened
 from confgcn.data.input_files import naming
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError, brief
-from confgcn.graph.checks import shown
+from confgcn.graph.validation import shown
 
 MAGIC = b"PAR1"
 CELL_BYTES = 8  # of a number in memory

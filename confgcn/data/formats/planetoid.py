@@ -16,7 +16,7 @@ from confgcn.data.input_files import find_file, naming, unchanged
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError
 from confgcn.graph import Graph
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 
 SUFFIXES = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 VALIDATION_SIZE = 500  # Kipf and Welling 2017: the 500 nodes after the training nodes

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError, brief
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 
 MAX_FILE_BYTES = 256 * 2**20
 MAX_KEY = 2**60  # larger integers can be chosen so that all have the same hash

@@ -33,7 +33,7 @@ from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError, UsageError, unknown_name
 from confgcn.graph import Graph
-from confgcn.graph.checks import shown
+from confgcn.graph.validation import shown
 
 # In the order in which they are tried: the last one takes any file.
 FILE_FORMATS: tuple[FileFormat, ...] = (

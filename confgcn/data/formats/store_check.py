@@ -16,8 +16,8 @@ from confgcn.data.formats.text_arrays import TextArrays
 from confgcn.data.input_files import naming, unchanged
 from confgcn.data.raw import PARTS, RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError
-from confgcn.graph.checks import checked_feature_block
 from confgcn.graph.graph import NAME_LENGTH
+from confgcn.graph.validation import checked_feature_block
 from confgcn.io.blocks import blocks_of_rows
 
 

@@ -19,7 +19,7 @@ from confgcn.data.formats.text_arrays import Numbers, encoded
 from confgcn.data.formats.whole_folder import whole_folder
 from confgcn.data.input_files import naming
 from confgcn.exceptions import ResourceError, UsageError
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 from confgcn.io.blocks import blocks_of_rows
 from confgcn.io.json_files import write_checksummed_json
 

@@ -20,7 +20,7 @@ import numpy as np
 from confgcn.data.formats.npy import growing_npy, write_npy
 from confgcn.data.input_files import naming
 from confgcn.graph import EdgeCounts, distinct
-from confgcn.graph.checks import IntArray
+from confgcn.graph.validation import IntArray
 from confgcn.io.blocks import BLOCK, blocks_of_entries
 
 ITEM = 8  # bytes of an entry

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from confgcn.exceptions import UsageError
-from confgcn.graph.checks import FLOAT32_MAX
+from confgcn.graph.validation import FLOAT32_MAX
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 ID_NAMES = ("id", "node", "node_id", "nodeid")

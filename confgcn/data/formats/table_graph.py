@@ -17,7 +17,7 @@ from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table
 from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError, unknown_name
-from confgcn.graph.checks import shown
+from confgcn.graph.validation import shown
 
 
 def graph_from_tables(

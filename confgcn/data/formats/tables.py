@@ -22,7 +22,7 @@ from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.input_files import find_file, naming, stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError
-from confgcn.graph import checks
+from confgcn.graph import validation as checks
 from confgcn.io.atomic_files import write_together
 
 FEATURE_SUFFIXES = (".npy", ".npz")

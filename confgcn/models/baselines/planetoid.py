@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from confgcn.graph import Graph
-from confgcn.graph.walks import context_pairs, random_walks, with_strangers
+from confgcn.graph.walks import context_pairs, random_walks, with_negatives
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.models.ranges import Count, NonNegative, Share, WholeNumber, Width
 from confgcn.ops import Linear, gather
@@ -126,7 +126,7 @@ class Planetoid(AbstractMethod):
         starts = torch.randperm(graph.num_nodes)[: self.batch_nodes]
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
         near = context_pairs(walks, window=self.window)
-        centre, other, sign = with_strangers(*near, num_strangers=self.num_negatives, num_nodes=graph.num_nodes)
+        centre, other, sign = with_negatives(*near, num_negatives=self.num_negatives, num_nodes=graph.num_nodes)
         if self.is_inductive:
             seen = ~(torch.isin(centre, graph.test) | torch.isin(other, graph.test))
             return centre[seen], other[seen], sign[seen]

@@ -22,7 +22,7 @@ from confgcn.models.confgcn.label_distribution import LabelDistribution, MuForm,
 from confgcn.models.confgcn.layer import ConfidenceConvolution
 from confgcn.models.confgcn.new_nodes import solve_new_rows
 from confgcn.models.ranges import Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, WholeNumber, Width
-from confgcn.ops import Halo, edge_distance, of_sources, propagate, rows_at, softmax
+from confgcn.ops import Halo, edge_distance, propagate, rows_at, softmax, with_halo_rows
 from confgcn.ops import dropout as dropped
 from confgcn.sparse import SparseMatrix
 
@@ -144,10 +144,10 @@ class ConfGCN(AbstractMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.steps or graph.shard is not None:  # several steps read nearly every node, and a part all of its own
             nodes = None
-        asked = graph.counted if nodes is None and not self.steps else nodes
+        asked = graph.batch_nodes if nodes is None and not self.steps else nodes
         field = graph.receptive_field(asked, depth=len(self.layers))
         mu, precision = self.label_distribution(graph.node_rows)  # (N, C) each
-        of_all, precisions = of_sources(graph.halo, mu, precision)  # borrowed ones included
+        of_all, precisions = with_halo_rows(graph.halo, mu, precision)  # borrowed ones included
         distance = edge_distance(graph.adjacency, of_all, precisions)  # (E,)
         weights = self._influence(graph, field, of_all, precisions, distance)  # of every edge the field reads
         first, *others = zip(field.hops, self.layers, strict=True)
@@ -225,12 +225,12 @@ class ConfGCN(AbstractMethod):
         return None if reads_all or trusts_all else graph.train
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
-        count = graph.num_train_in_means if self.cross_is_mean else None
+        count = graph.num_train_in_mean if self.cross_is_mean else None
         terms = {"cross": LossTerm(cross_entropy(graph, prediction), count)}
         sums = {"smooth": self._smooth, "label": self._label, "const": self._const, "reg": self._reg}
         for name, weight in self.lambdas.items():
             if weight:
-                count = graph.num_train_in_means if name == "label" else graph.num_in_means
+                count = graph.num_train_in_mean if name == "label" else graph.num_nodes_in_mean
                 terms[name] = LossTerm(
                     sums[name](graph, prediction),
                     count if self.terms_are_means else None,
@@ -287,7 +287,7 @@ class ConfGCN(AbstractMethod):
     def _const(self, graph: Graph, prediction: Prediction) -> Tensor:
         mu, logits = require(prediction.mu), prediction.logits
         if self.const_over == "consensus":
-            consensus = self.label_distribution.consensus(graph.counted_node_rows)
+            consensus = self.label_distribution.consensus(graph.batch_node_rows)
             return losses.consensus_loss(mu, consensus, softmax(logits))
         if self.const_over == "labelled":
             mu, logits = rows_at(mu, graph.train), prediction.logits_of(graph.train)
@@ -304,7 +304,7 @@ def _of_counted(graph: Graph, prediction: Prediction) -> Prediction:
     """Of a sample, what is said of its counted nodes and of the edges into them, which come first."""
     if graph.sample is None:
         return prediction
-    nodes, edges = graph.sample.counted, int(graph.adjacency.indptr[graph.sample.counted])
+    nodes, edges = graph.sample.batch_size, int(graph.adjacency.indptr[graph.sample.batch_size])
     lengths = {"logits": nodes, "mu": nodes, "precision": nodes, "evidence": nodes}
     lengths |= {"distance": edges, "influence": edges}
     found = {name: (getattr(prediction, name), length) for name, length in lengths.items()}

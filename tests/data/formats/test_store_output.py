@@ -31,10 +31,10 @@ def test_the_same_graph_has_the_same_bytes(arrays: GraphArrays, store: Path, tmp
 
 
 def test_a_graph_in_memory_can_be_mapped_too(small_graph: Graph, six_nodes: Graph, tmp_path: Path) -> None:
-    for graph in (replace(small_graph, remarks=("odd",)), six_nodes):
+    for graph in (replace(small_graph, reader_notices=("odd",)), six_nodes):
         opened = open_store(write_store(arrays_of_graph(graph), tmp_path / graph.name))
         assert opened.fingerprint == graph.fingerprint
-        assert opened.remarks == graph.remarks
+        assert opened.reader_notices == graph.reader_notices
 
 
 def test_sparse_features_become_dense(tmp_path: Path) -> None:

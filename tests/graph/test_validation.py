@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, checks
+from confgcn.graph import Graph
+from confgcn.graph import validation as checks
 from confgcn.sparse import SparseMatrix
 
 THREE_NODES = {"edges": [(0, 1), (1, 2)], "features": np.eye(3), "labels": [0, 1, 0]}

@@ -97,7 +97,7 @@ def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntA
     return array.astype(np.int64)
 
 
-def checked_part(part: Any, name: str, labels: IntArray) -> IntArray:
+def checked_split(part: Any, name: str, labels: IntArray) -> IntArray:
     """One part of the split, given as a mask (N,) or as positions: sorted, unique, all labelled."""
     array = as_array(part, name)
     if array.dtype == bool:

@@ -13,7 +13,7 @@ with seeded(0):
     loop = TrainingLoop(method, graph, Recipe(epochs=50))
     loop.fit()
 
-probability, label = loop.predict().probabilities.max(-1)
+probability, label = loop.predict().raw_probabilities.max(-1)
 order = probability[graph.test].argsort()
 for node in graph.test[order[[0, 1, -2, -1]]].tolist():
     name, guess = graph.node_names[node], graph.class_names[label[node]]

@@ -6,4 +6,4 @@ summary = train(RunRequest(graph="demo", seeds=3), notify=print)
 print(f"test accuracy {summary['test_accuracy']:.1%} ± {summary['test_accuracy_std']:.1%}")
 
 prediction = load_run(summary["run_dir"] + "/seed-0").predict(load_graph("demo"))
-print(f"the first paper's probabilities: {prediction.probabilities[0].tolist()}")
+print(f"the first paper's probabilities: {prediction.raw_probabilities[0].tolist()}")

@@ -48,14 +48,14 @@ def _neighbour(graph: Graph, node: int, labels: Labels, gcn: Prediction, confgcn
     return {
         "name": graph.node_names[node],
         "true_label": graph.class_names[label] if label >= 0 else "unknown",
-        "gcn_scores": _pair(gcn.probabilities[node], labels),
+        "gcn_scores": _pair(gcn.raw_probabilities[node], labels),
         "scores": _pair(require(confgcn.mu)[node], labels),
         "precision": _pair(require(confgcn.precision)[node], labels),
     }
 
 
 def _says(graph: Graph, prediction: Prediction, node: int) -> dict[str, Any]:
-    probability, label = prediction.probabilities[node].max(-1)
+    probability, label = prediction.raw_probabilities[node].max(-1)
     return {"label": graph.class_names[int(label)], "probability": float(probability)}
 
 

@@ -72,7 +72,7 @@ class Prediction:
         return replace(self, **{name: value.detach() for name, value in given.items() if value is not None})
 
     @property
-    def probabilities(self) -> Tensor:
+    def raw_probabilities(self) -> Tensor:
         """softmax of the logits, (N, C); not calibrated."""
         return self.logits.softmax(-1)
 

@@ -41,7 +41,7 @@ def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
         RETRAINED: None,
         "measured_on": judged.measured_on,
         "calibration": run.calibration.name,
-        **score_slices(judged.graph, nodes, judged.prediction.probabilities),
+        **score_slices(judged.graph, nodes, judged.prediction.raw_probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
     }
 
@@ -49,7 +49,7 @@ def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
 def scores(method: AbstractMethod, judged: Judged) -> Scorecard:
     """``SCORES`` of a trained method's prediction."""
     graph, prediction, nodes = judged.graph, judged.prediction, judged.nodes
-    raw = score(graph, nodes, prediction.probabilities, mu=prediction.mu, precision=prediction.precision)
+    raw = score(graph, nodes, prediction.raw_probabilities, mu=prediction.mu, precision=prediction.precision)
     scaled = score(graph, nodes, judged.probabilities)
     found = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
     return {name: found.get(name) for name in SCORES}
@@ -72,7 +72,7 @@ def curves(judged: Judged) -> dict[str, Any]:
     """The numbers of the pictures: reliability and risk against coverage, raw and calibrated, and every slice."""
     graph = judged.graph
     nodes = judged.nodes[graph.labels[judged.nodes] >= 0]
-    kinds = {"raw": judged.prediction.probabilities, "calibrated": judged.probabilities}
+    kinds = {"raw": judged.prediction.raw_probabilities, "calibrated": judged.probabilities}
     slices = score_slices(graph, nodes, judged.probabilities)
     names = [name.removesuffix("_count") for name in slices if name.endswith("_count")]
     parts = [{"name": n, **{key: slices[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]

@@ -60,7 +60,7 @@ def variant(request: pytest.FixtureRequest) -> tuple[str, str]:
 def test_logits_have_the_right_shape_and_probabilities_sum_to_one(variant: tuple[str, str], six_nodes: Graph) -> None:
     prediction = fitted(variant, six_nodes).predict()
     assert prediction.logits.shape == (6, 3)
-    torch.testing.assert_close(prediction.probabilities.sum(1), torch.ones(6))
+    torch.testing.assert_close(prediction.raw_probabilities.sum(1), torch.ones(6))
     has_confidences = "confidences" in METHODS[variant[0]].uses
     for quantity in (prediction.mu, prediction.precision):
         assert (quantity is not None) == has_confidences
@@ -157,7 +157,7 @@ def test_isolated_node_and_component_without_labels_are_finite(variant: tuple[st
 def test_what_uses_the_graph_alone_gives_the_prior_where_no_label_reaches(variant: tuple[str, str]) -> None:
     edges = [(0, 1), (1, 2), (2, 3), (4, 5)]  # 6 isolated; class 2 has most labels
     graph = Graph.build(edges, np.eye(7), [0, 1, 2, 2, 0, 1, 0], train=[0, 1, 2, 3], validation=[4], test=[5, 6])
-    probabilities = fitted(variant, graph).predict().probabilities
+    probabilities = fitted(variant, graph).predict().raw_probabilities
     assert torch.equal(probabilities[4], probabilities[5])
     assert torch.equal(probabilities[4], probabilities[6])
     torch.testing.assert_close(probabilities[4], torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
@@ -171,7 +171,7 @@ def test_a_node_of_which_nothing_is_known_gets_the_prior(variant: tuple[str, str
     labels = [0, 1, 1, 2, 2, 2]
     graph = Graph.build(edges, features, labels, train=[0, 1, 3, 4], validation=[2], test=[5])
     loop = fitted(variant, graph)
-    silent = loop.predict().probabilities[5]
+    silent = loop.predict().raw_probabilities[5]
     torch.testing.assert_close(silent, torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
     assert int(silent.argmax()) == 2
     assert int(loop.predict(graph.test).logits_of(graph.test).argmax()) == 2  # in a look at some nodes too

@@ -174,7 +174,7 @@ def files(run: FinishedRun) -> list[str]:
 
 def check_finite(run: FinishedRun) -> None:
     """Probabilities are some, and nothing that is written is NaN or infinite."""
-    for probabilities in (run.prediction.probabilities, run.assessment.probabilities):
+    for probabilities in (run.prediction.raw_probabilities, run.assessment.probabilities):
         assert torch.isfinite(probabilities).all()
         torch.testing.assert_close(probabilities.sum(1), probabilities.new_ones(len(probabilities)))
     for text in files(run):

@@ -96,7 +96,7 @@ def test_what_the_run_says_of_itself_is_passed_on(plain: Measured) -> None:
 
 def test_scores_are_of_the_test_nodes(plain: Measured) -> None:
     nodes, labels = plain.graph.test, plain.graph.labels[plain.graph.test]
-    raw, calibrated = plain.prediction.probabilities.double()[nodes], plain.probabilities.double()[nodes]
+    raw, calibrated = plain.prediction.raw_probabilities.double()[nodes], plain.probabilities.double()[nodes]
     for prefix, probabilities in (("", raw), (CALIBRATED, calibrated)):
         log_loss = -probabilities[torch.arange(len(nodes)), labels].log().mean()
         assert plain.found.get(f"{prefix}nll") == pytest.approx(float(log_loss), rel=1e-5)

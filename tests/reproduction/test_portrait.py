@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_two_labels_in_question(graph: Graph, confgcn: P
     assert [n["precision"] for n in neighbours] == [
         pytest.approx(p) for p in ([0, 0.2], [0.3, 0.5], [0.6, 0.8], [0.9, 1.1])
     ]
-    assert neighbours[0]["gcn_scores"] == pytest.approx(gcn.probabilities[0, [0, 2]].tolist())
+    assert neighbours[0]["gcn_scores"] == pytest.approx(gcn.raw_probabilities[0, [0, 2]].tolist())
 
 
 def test_a_method_without_confidences_cannot_be_drawn(graph: Graph) -> None:

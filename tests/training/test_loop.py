@@ -140,7 +140,7 @@ def test_a_method_without_parameters_works_in_setup(graph: Graph) -> None:
     loop = TrainingLoop(Majority(), graph, Recipe())
     loop.fit()
     assert loop.history == []
-    assert loop.predict().probabilities[9].tolist() == [0.5, 0.5]
+    assert loop.predict().raw_probabilities[9].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("stopped_after", [1, 7])

@@ -94,7 +94,7 @@ def test_logits_are_a_regression_on_the_embeddings_mixed_with_the_prior(six_node
     method.setup(six_nodes)
     torch.nn.init.normal_(method.output.bias)
     found = (method.embedding @ method.output.weight + method.output.bias).softmax(1)
-    probabilities = method(six_nodes).probabilities
+    probabilities = method(six_nodes).raw_probabilities
     reached = [0, 1, 2, 3, 4]  # 5 is isolated
     mixed = (1 - PRIOR_SHARE) * found[reached] + PRIOR_SHARE * probabilities[5]
     torch.testing.assert_close(probabilities[reached], mixed)
@@ -107,7 +107,7 @@ def test_nodes_that_no_label_reaches_get_the_prior() -> None:
     method.setup(graph)
     found = (method.embedding @ method.output.weight + method.output.bias).softmax(1)[:3].mean(0)
     prior = torch.tensor([2.0, 3.0]) * (1 + 0.05 * found)
-    torch.testing.assert_close(method(graph).probabilities[3:], (prior / prior.sum()).expand(4, 2))
+    torch.testing.assert_close(method(graph).raw_probabilities[3:], (prior / prior.sum()).expand(4, 2))
 
 
 def test_embeddings_stay_fixed_while_the_regression_is_trained(small_graph: Graph) -> None:

@@ -45,7 +45,7 @@ def dense_harmonic(graph: Graph) -> tuple[FloatArray, list[int]]:
 def probabilities(graph: Graph, **settings: bool) -> Tensor:
     method = LabelPropagation(Shape.of(graph), **settings)
     method.setup(graph.training_view())
-    return method(graph).probabilities
+    return method(graph).raw_probabilities
 
 
 def without_prior(mixed: Tensor, prior: Tensor) -> Tensor:

@@ -128,7 +128,7 @@ def test_probabilities_are_mu_divided_by_its_sum(connected: Graph) -> None:
     method = fitted(connected)
     prediction = method(connected)
     expected = method.mu / method.mu.sum(1, keepdim=True)
-    torch.testing.assert_close(prediction.probabilities, expected, rtol=0, atol=1e-3)  # the share of the prior
+    torch.testing.assert_close(prediction.raw_probabilities, expected, rtol=0, atol=1e-3)  # the share of the prior
     assert torch.equal(prediction.mu, method.mu)
     assert torch.equal(prediction.precision, method.precision)
 
@@ -140,7 +140,7 @@ def test_where_no_label_reaches_mu_is_zero_and_the_prior_is_said() -> None:
     torch.testing.assert_close(prediction.precision[3:], torch.full((3, 2), 5.0, dtype=torch.double))
     share = (prediction.mu[:3] / prediction.mu[:3].sum(1, keepdim=True)).mean(0)
     prior = torch.tensor([2.0, 3.0]) * (1 + 0.05 * share)
-    torch.testing.assert_close(prediction.probabilities[3:], (prior / prior.sum()).expand(3, 2))
+    torch.testing.assert_close(prediction.raw_probabilities[3:], (prior / prior.sum()).expand(3, 2))
 
 
 def test_no_precision_is_larger_than_that_of_ignorance(connected: Graph) -> None:

@@ -1,4 +1,4 @@
-"""``confgcn doctor``: is everything in place to train?"""
+"""``confgcn doctor``: check the installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 from confgcn.exceptions import ResourceError
 
-EXTRAS = {  # confgcn[...]: what it brings
+EXTRAS = {  # confgcn[extra]: the package that it installs
     "figures": "matplotlib",
     "parquet": "pyarrow",
     "partition": "pymetis",
@@ -41,14 +41,14 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     for name, check in checks.items():
         try:
             report[name] = {"ok": True, "found": check()}
-        except Exception as error:  # a doctor reports every illness instead of dying of it
+        except Exception as error:  # every check is reported, whatever fails
             report[name] = {"ok": False, "found": f"{type(error).__name__}: {error}"}
             healthy = False
     if as_json:
         print_json({"healthy": healthy, **report})
     else:
-        for name, finding in report.items():
-            typer.echo(one_line(f"{'ok     ' if finding['ok'] else 'MISSING'} {name:<14} {finding['found']}"))
+        for name, result in report.items():
+            typer.echo(one_line(f"{'ok     ' if result['ok'] else 'MISSING'} {name:<14} {result['found']}"))
     if not healthy:
         raise typer.Exit(ResourceError.exit_code)
 
@@ -66,7 +66,7 @@ def _kernels() -> str:
 
 
 def _extras() -> str:
-    found = [f"{extra} ({'there' if find_spec(package) else 'not installed'})" for extra, package in EXTRAS.items()]
+    found = [f"{extra} ({'installed' if find_spec(package) else 'not installed'})" for extra, package in EXTRAS.items()]
     return ", ".join(found)
 
 
@@ -80,7 +80,7 @@ def _data(data_dir: Any) -> str:
 
 
 def _cache() -> str:
-    from confgcn.data.sources import cache_folder
+    from confgcn.data.downloads import cache_folder
 
     folder = cache_folder()
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confgcn.data.demo import load_demo
+from confgcn.data.downloads import DatasetFiles, find, find_or_download, verify_files
 from confgcn.data.formats import planetoid
 from confgcn.data.formats.citation_npz import read_citation_npz
 from confgcn.data.graph_names import check_graph_name
 from confgcn.data.input_files import naming
-from confgcn.data.sources import Source, find, find_or_download, verify_files
 from confgcn.data.splits import random_split
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
@@ -25,35 +25,37 @@ CORA_ML_SPLIT = {"train": 500, "validation": 500, "test": 1000}  # Table 1: |V_l
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named graph: where its files come from (None: inside the package), how they are read, how it is split.
+    """A named graph.
 
-    ``read`` takes the folder of the files and vouches that their content is the published one. ``draw_split``
-    takes the graph and a seed, for a graph without a public split.
+    Attributes:
+        files: its published files; None if they are inside the package.
+        read: reads the files in a folder and checks that their content is the published one.
+        draw_split: draws a split with a seed, for a graph without a public split.
     """
 
     name: str
     description: str
-    source: Source | None
+    files: DatasetFiles | None
     read: Callable[[Path], Graph]
     draw_split: Callable[[Graph, int], Graph] | None = None
 
     def where(self, data_dir: Path | None = None) -> str | None:
         """The folder the files were found in, or None."""
-        if self.source is None:
+        if self.files is None:
             return "inside the package"
-        folder = find(self.source, data_dir)
+        folder = find(self.files, data_dir)
         return None if folder is None else str(folder)
 
 
 def _planetoid(name: str, folder: str, description: str) -> Dataset:
-    source = Source(folder, tuple(planetoid.file_names(name)), PLANETOID_URL, CHECKSUMS[name])
+    files = DatasetFiles(folder, PLANETOID_URL, CHECKSUMS[name])
 
     def read(folder: Path) -> Graph:
         graph = planetoid.read_planetoid(folder, name)
-        verify_files(folder, source.checksums)
+        verify_files(folder, files.checksums)
         return graph
 
-    return Dataset(name, description, source, read)
+    return Dataset(name, description, files, read)
 
 
 def _read_cora_ml(folder: Path) -> Graph:
@@ -72,7 +74,7 @@ DATASETS: dict[str, Dataset] = {
         Dataset(
             "cora_ml",
             "citations, 2,995 papers, split 500/500/1000 drawn with the split seed",
-            Source("cora_ml", ("cora_ml.npz",), CORA_ML_URL, CHECKSUMS["cora_ml"]),
+            DatasetFiles("cora_ml", CORA_ML_URL, CHECKSUMS["cora_ml"]),
             _read_cora_ml,
             lambda graph, seed: random_split(graph, seed=seed, **CORA_ML_SPLIT),
         ),
@@ -92,8 +94,8 @@ def load_graph(name: str, *, data_dir: Path | str | None = None, split_seed: int
     """Load a named graph. ``split_seed`` matters only where there is no public split."""
     dataset = dataset_named(name)
     folder = Path()
-    if dataset.source is not None:
-        folder = find_or_download(dataset.source, None if data_dir is None else Path(data_dir))
+    if dataset.files is not None:
+        folder = find_or_download(dataset.files, None if data_dir is None else Path(data_dir))
     with naming(folder):
         graph = dataset.read(folder)
     return dataset.draw_split(graph, split_seed) if dataset.draw_split else graph

@@ -1,4 +1,4 @@
-"""An illness is reported beside all that is well, and the exit code tells."""
+"""Every check is reported, and the exit code says whether one failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from confgcn.cli import doctor
-from confgcn.data import sources
+from confgcn.data import downloads
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -42,9 +42,9 @@ def test_json_says_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert found["python"]["ok"] is True
 
 
-def test_a_cache_folder_that_cannot_be_written_is_an_illness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_folder_that_cannot_be_written_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "not yet" / "there"
-    monkeypatch.setattr(sources, "cache_folder", lambda: folder)
+    monkeypatch.setattr(downloads, "cache_folder", lambda: folder)
     assert doctor._cache() == str(folder)
     monkeypatch.setattr(doctor.os, "access", lambda path, _: path != tmp_path)  # the first that exists
     with pytest.raises(PermissionError, match="there cannot be written"):
@@ -53,8 +53,8 @@ def test_a_cache_folder_that_cannot_be_written_is_an_illness(monkeypatch: pytest
 
 def test_extras_and_graphs_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda package: package == "optuna" or None)
-    assert "tune (there)" in doctor._extras()
+    assert "tune (installed)" in doctor._extras()
     assert "pyg (not installed)" in doctor._extras()
-    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(downloads, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("CONFGCN_DATA", raising=False)
     assert doctor._data(tmp_path).startswith("found demo; to download on first use: ")

@@ -47,7 +47,7 @@ READ_BY: dict[str, str | None] = {
     "data/formats/npy.py": "features/",
     "data/formats/npz.py": "graph/",
     "data/formats/parquet.py": "table/",
-    "data/sources.py": "named/",
+    "data/downloads.py": "named/",
     "data/formats/store_output.py": "mapped/",
     "data/formats/planetoid_pickle.py": "planetoid/",
     "data/formats/whole_folder.py": None,

@@ -22,11 +22,6 @@ SUFFIXES = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 VALIDATION_SIZE = 500  # Kipf and Welling 2017: the 500 nodes after the training nodes
 
 
-def file_names(name: str) -> list[str]:
-    """The eight files of a planetoid data set."""
-    return [f"ind.{name}.{suffix}" for suffix in SUFFIXES]
-
-
 def read_planetoid(folder: Path, name: str, *, validation_size: int = VALIDATION_SIZE) -> Graph:
     """Read a planetoid data set with its public split.
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from confgcn.data.formats import planetoid_pickle
-from confgcn.data.formats.planetoid import file_names, read_planetoid
+from confgcn.data.formats.planetoid import read_planetoid
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
 from confgcn.sparse import SparseMatrix
@@ -44,11 +44,6 @@ def read(folder: Path, *, test_index: list[Any] = TEST_INDEX, **changes: Any) ->
             Python2Pickler(stream, protocol=2).dump(value)
     (folder / "ind.tiny.test.index").write_text("".join(f"{number}\n" for number in test_index))
     return read_planetoid(folder, "tiny", validation_size=2)
-
-
-def test_a_data_set_has_eight_files() -> None:
-    parts = ["x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"]
-    assert file_names("tiny") == [f"ind.tiny.{part}" for part in parts]
 
 
 def test_edges_come_from_the_dictionary(tmp_path: Path) -> None:

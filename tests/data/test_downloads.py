@@ -1,20 +1,23 @@
-"""Where files are looked for, what is believed, and what a failed download leaves behind: nothing."""
+"""Files are found in every customary place, verified, and never left half downloaded."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import pwd
 import socket
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 
 import pytest
 
-from confgcn.data import sources
-from confgcn.data.sources import Source, cache_folder, find, find_or_download, verify_files
+from confgcn.data import downloads
+from confgcn.data.downloads import DatasetFiles, cache_folder, find, find_or_download, verify_files
 from confgcn.exceptions import DataError, ResourceError
 
 FILES = {"a.txt": b"alpha", "b.txt": b"beta"}
@@ -23,8 +26,8 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 Serve = Callable[[Answer], str]
 
 
-def source_at(url: str = "http://127.0.0.1:9", checksums: dict[str, str] = CHECKSUMS) -> Source:
-    return Source("Cora", tuple(FILES), url, checksums)
+def files_at(url: str = "http://127.0.0.1:9", checksums: dict[str, str] = CHECKSUMS) -> DatasetFiles:
+    return DatasetFiles("Cora", url, checksums)
 
 
 def put(folder: Path) -> Path:
@@ -93,24 +96,24 @@ def files_in(folder: Path) -> list[str]:
 def test_every_customary_layout_is_found(tmp_path: Path, layout: str) -> None:
     root = tmp_path / "root"
     folder = put(root / layout)
-    assert find(source_at(), root) == folder
+    assert find(files_at(), root) == folder
 
 
 def test_a_folder_without_every_file_is_passed_over(tmp_path: Path) -> None:
     (put(tmp_path / "root" / "Cora" / "raw") / "b.txt").unlink()
-    assert find(source_at(), tmp_path / "root") is None
+    assert find(files_at(), tmp_path / "root") is None
 
 
 def test_the_given_folder_comes_before_the_variable_before_the_cache(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_cache = put(cache / "Cora" / "raw")
-    assert find_or_download(source_at(), None) == in_cache
+    assert find_or_download(files_at(), None) == in_cache
     by_variable = put(tmp_path / "variable")
     monkeypatch.setenv("CONFGCN_DATA", str(by_variable))
-    assert find_or_download(source_at(), None) == by_variable
+    assert find_or_download(files_at(), None) == by_variable
     given = put(tmp_path / "given")
-    assert find_or_download(source_at(), given) == given
+    assert find_or_download(files_at(), given) == given
 
 
 def test_the_variable_is_used_when_the_given_folder_lacks_the_files(
@@ -118,13 +121,13 @@ def test_the_variable_is_used_when_the_given_folder_lacks_the_files(
 ) -> None:
     monkeypatch.setenv("CONFGCN_DATA", str(put(tmp_path / "variable")))
     (tmp_path / "given").mkdir()
-    assert find(source_at(), tmp_path / "given") == tmp_path / "variable"
+    assert find(files_at(), tmp_path / "given") == tmp_path / "variable"
 
 
 def test_an_empty_variable_does_not_mean_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(put(tmp_path / "here"))
     monkeypatch.setenv("CONFGCN_DATA", "")
-    assert find(source_at(), None) is None
+    assert find(files_at(), None) is None
 
 
 def test_the_cache_is_in_the_home_folder_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,17 +145,17 @@ def test_without_a_home_only_what_would_be_downloaded_is_missed(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    assert find(source_at(), put(tmp_path / "given")) == tmp_path / "given"
+    assert find(files_at(), put(tmp_path / "given")) == tmp_path / "given"
     monkeypatch.setenv("CONFGCN_DATA", "")
-    assert find(source_at(), None) is None
+    assert find(files_at(), None) is None
     with pytest.raises(ResourceError, match=r"no home; set HOME, XDG_CACHE_HOME"):
-        find_or_download(source_at(), None)
+        find_or_download(files_at(), None)
 
 
 def test_g01_a_missing_folder_is_named_with_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ResourceError) as caught:
-        find_or_download(source_at(), Path("absent"))
+        find_or_download(files_at(), Path("absent"))
     assert str(tmp_path / "absent") in str(caught.value)
 
 
@@ -165,10 +168,10 @@ def test_s18_a_file_with_another_checksum_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_download_goes_to_the_cache_and_is_found_there_again(cache: Path, serve: Serve, closed_port: str) -> None:
-    folder = find_or_download(source_at(serve(send_published)), None)
+    folder = find_or_download(files_at(serve(send_published)), None)
     assert folder == cache / "Cora" / "raw"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
-    assert find_or_download(source_at(closed_port), None) == folder
+    assert find_or_download(files_at(closed_port), None) == folder
 
 
 def test_only_missing_files_are_downloaded(cache: Path, serve: Serve) -> None:
@@ -179,46 +182,70 @@ def test_only_missing_files_are_downloaded(cache: Path, serve: Serve) -> None:
         asked.append(request.path)
         send_published(request)
 
-    find_or_download(source_at(serve(answer)), None)
+    find_or_download(files_at(serve(answer)), None)
     assert asked == ["/data/b.txt"]
 
 
 def test_a_download_with_another_checksum_leaves_no_file(cache: Path, serve: Serve) -> None:
     url = serve(send_published)
     with pytest.raises(DataError, match=f"{url}/a.txt"):
-        find_or_download(source_at(url, {"a.txt": "0" * 64}), None)
+        find_or_download(files_at(url, {**CHECKSUMS, "a.txt": "0" * 64}), None)
     assert files_in(cache) == []
 
 
 @pytest.mark.parametrize("answer", [send_less_than_announced, send_no_http], ids=["cut off", "not http"])
 def test_a_broken_download_is_a_missing_resource_and_leaves_no_file(cache: Path, serve: Serve, answer: Answer) -> None:
     with pytest.raises(ResourceError, match=r"a\.txt"):
-        find_or_download(source_at(serve(answer)), None)
+        find_or_download(files_at(serve(answer)), None)
     assert files_in(cache) == []
 
 
 def test_a_download_over_the_cap_leaves_no_file(cache: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_DOWNLOAD_BYTES", 4)
+    monkeypatch.setattr(downloads, "MAX_DOWNLOAD_BYTES", 4)
     with pytest.raises(ResourceError, match="more than 4 bytes"):
-        find_or_download(source_at(serve(send_published)), None)
+        find_or_download(files_at(serve(send_published)), None)
     assert files_in(cache) == []
+
+
+def test_two_downloads_at_once_give_the_same_files(cache: Path, serve: Serve) -> None:
+    meet = Barrier(2)
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        meet.wait(timeout=60)  # neither download ends before the other has begun
+        send_published(request)
+
+    files = files_at(serve(answer))
+    with ThreadPoolExecutor(2) as both:
+        folders = list(both.map(lambda _: find_or_download(files, None), range(2)))
+    assert folders == [cache / "Cora" / "raw"] * 2
+    assert {path.name: path.read_bytes() for path in folders[0].iterdir()} == FILES
+
+
+def test_only_temporary_files_of_killed_downloads_are_removed(cache: Path, serve: Serve) -> None:
+    folder = cache / "Cora" / "raw"
+    folder.mkdir(parents=True)
+    for name, age in (("tmpkilled", downloads.STALE_SECONDS + 60), ("tmprunning", 0)):
+        (folder / name).touch()
+        os.utime(folder / name, times=(time.time() - age,) * 2)
+    find_or_download(files_at(serve(send_published)), None)
+    assert files_in(folder) == ["a.txt", "b.txt", "tmprunning"]
 
 
 def test_a_file_that_is_not_published_is_a_missing_resource(serve: Serve) -> None:
     url = serve(send_published).replace("/data", "/elsewhere")
     with pytest.raises(ResourceError, match="404"):
-        find_or_download(source_at(url), None)
+        find_or_download(files_at(url), None)
 
 
 def test_a_folder_with_some_of_the_files_is_told_what_it_lacks(tmp_path: Path, closed_port: str) -> None:
     folder = put(tmp_path / "root")
     (folder / "b.txt").unlink()
     with pytest.raises(ResourceError, match=r"root lacks b\.txt"):
-        find_or_download(source_at(closed_port), folder)
+        find_or_download(files_at(closed_port), folder)
 
 
 def test_p23_without_network_the_message_says_what_to_put_where(cache: Path, closed_port: str) -> None:
     with pytest.raises(ResourceError) as caught:
-        find_or_download(source_at(closed_port), None)
+        find_or_download(files_at(closed_port), None)
     expected = ["a.txt, b.txt", closed_port, str(cache / "Cora" / "raw"), "--data-dir", "CONFGCN_DATA"]
     assert [word for word in expected if word not in str(caught.value)] == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confgcn.exceptions import DataError, ResourceError
-from confgcn.io.files import file_digest
+from confgcn.io.checksums import file_digest
 
 DATA_VARIABLE = "CONFGCN_DATA"
 TIMEOUT_SECONDS = 30

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from confgcn import load_graph
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.metrics import accuracy
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.settings import resolve

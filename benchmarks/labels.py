@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from confgcn import RunRequest, load_graph
-from confgcn.evaluation.calibration import expected_calibration_error
+from confgcn.evaluation.calibration_error import expected_calibration_error
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with

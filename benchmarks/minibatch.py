@@ -24,7 +24,7 @@ from recorded import MINIBATCH
 from scaling import OURS, random_graph
 
 from confgcn.data.datasets import load_graph
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.metrics import accuracy
 from confgcn.io.allocator import keep_freed_memory
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop

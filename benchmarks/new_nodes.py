@@ -18,7 +18,7 @@ from scipy.stats import t
 
 from confgcn import RunRequest, load_graph
 from confgcn.data.raw import RawGraph, raw_from_graph
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.metrics import accuracy
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.new_nodes import predict_new_nodes

@@ -16,7 +16,7 @@ from confgcn.confidence.coverage import coverage_report
 from confgcn.confidence.decisions import decide
 from confgcn.confidence.suspicion import suspicious_labels
 from confgcn.confidence.temperature import fit_temperature
-from confgcn.evaluation.scorecard import Scorecard, score, score_slices
+from confgcn.evaluation.scorecard import Scorecard, score, score_groups
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from confgcn.runs.evaluate import SCORES, scores
@@ -112,7 +112,7 @@ def _decisions(graph: Graph, probabilities: Tensor) -> Scorecard:
 
 
 def _strata(graph: Graph, probabilities: Tensor) -> Scorecard:
-    slices = score_slices(graph, graph.test, probabilities)
+    slices = score_groups(graph, graph.test, probabilities)
     own = {"silent_nodes": "count", "silent_floor": "ece_floor"} | {
         f"silent_{name}": name for name in ("confidence", "accuracy", "ece")
     }

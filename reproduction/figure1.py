@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 
 from confgcn.data.datasets import load_graph
-from confgcn.evaluation.strata import neighbour_label_entropy
+from confgcn.evaluation.groups import neighbour_label_entropy
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from confgcn.evaluation.accuracy import accuracy
-from confgcn.evaluation.influence import summarise_influence
-from confgcn.evaluation.strata import neighbour_label_entropy, quarter_means
+from confgcn.evaluation.edges import summarise_influence
+from confgcn.evaluation.groups import neighbour_label_entropy, quartile_means
+from confgcn.evaluation.metrics import accuracy
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction, require
 from confgcn.runs.saved import SavedRun, load_run
@@ -32,7 +32,7 @@ class Measurements:
         changed_by_uniform: predictions of all nodes that change when the trained model's influences are made uniform.
         accuracy_made_uniform: test accuracy of the trained model with such influences.
         neighbours, effective_neighbours, influence_deviation, auroc_influence, influence_by_precision: see
-            ``confgcn.evaluation.influence``.
+            ``confgcn.evaluation.edges``.
     """
 
     test_accuracy: float | None = None
@@ -78,10 +78,10 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
     }
     found |= {
         "processor_seconds": processor_seconds,
-        "accuracy_by_entropy": tuple(quarter_means(right, neighbour_label_entropy(graph)[graph.test])),
-        "accuracy_by_degree": tuple(quarter_means(right, graph.degrees[graph.test])),
-        "mean_probability": tuple(quarter["mean_probability"] for quarter in confidence["quarters"]),
-        "accuracy_by_probability": tuple(quarter["accuracy"] for quarter in confidence["quarters"]),
+        "accuracy_by_entropy": tuple(quartile_means(right, neighbour_label_entropy(graph)[graph.test])),
+        "accuracy_by_degree": tuple(quartile_means(right, graph.degrees[graph.test])),
+        "mean_probability": tuple(quarter["mean_probability"] for quarter in confidence["groups"]),
+        "accuracy_by_probability": tuple(quarter["accuracy"] for quarter in confidence["groups"]),
         "auroc_probability": confidence["auroc_probability"],
         "auroc_precision": confidence["auroc_precision"],
     }

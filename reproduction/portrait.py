@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.influence import relative_influence
+from confgcn.evaluation.edges import relative_influence
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction, require
 from confgcn.ops import degree_weights

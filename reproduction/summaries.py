@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from confgcn.evaluation.strata import QUARTERS
+from confgcn.evaluation.groups import QUARTILES
 from reproduction.results import RunRecord
 
 DRAWS = 10_000
@@ -65,7 +65,7 @@ def paired_quarters(runs: Mapping[int, RunRecord], others: Mapping[int, RunRecor
         {seed: record.measured.get(name) for seed, record in side.items() if record.measured.get(name)}
         for side in (runs, others)
     ]
-    return [paired(*({seed: value[q] for seed, value in side.items()} for side in sides)) for q in range(QUARTERS)]
+    return [paired(*({seed: value[q] for seed, value in side.items()} for side in sides)) for q in range(QUARTILES)]
 
 
 def paired(mine: Mapping[int, float], theirs: Mapping[int, float]) -> Cell | None:

@@ -174,7 +174,7 @@ def _show_confidence(console: Console, run: dict[str, Any]) -> None:
     for heading in ("quarter of the nodes", "says", "is right"):
         table.add_column(heading, justify="right" if heading != "quarter of the nodes" else "left")
     names = ("least confident", "", "", "most confident")
-    for name, quarter in zip(names, confidence["quarters"], strict=False):
+    for name, quarter in zip(names, confidence["groups"], strict=False):
         table.add_row(name, f"{quarter['mean_probability']:.1%}", f"{quarter['accuracy']:.1%}")
     console.print(table)
     for key, meaning in (("auroc_probability", "probability"), ("auroc_precision", "learned precision")):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from confgcn.confidence.conformity import Score, label_scores
+from confgcn.evaluation.groups import quartile
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph
 
 ROUNDING = 1e-9  # 100 * 0.55 is a little more than 55, and must not count as 56
-DEGREE_GROUPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +115,8 @@ def merged_groups(sizes: Tensor, least: int) -> Tensor:
 
 
 def degree_groups(graph: Graph, nodes: Tensor) -> Tensor:
-    """The quarter of the degrees of ``nodes`` that the degree of every node falls in, (N,), from 0.
+    """The quartile of every node's degree among the degrees of ``nodes``, (N,), from 0.
 
-    Nodes of equal degree are in the same group, so that groups are of unequal size, and one may be empty.
+    Nodes of equal degree are in the same group, so groups are of unequal size, and one may be empty.
     """
-    levels = np.arange(1, DEGREE_GROUPS) / DEGREE_GROUPS
-    bounds = torch.from_numpy(np.quantile(graph.degrees[nodes].double().numpy(), levels))
-    return torch.searchsorted(bounds, graph.degrees.double())
+    return quartile(graph.degrees, graph.degrees[nodes])

@@ -1,1 +1,1 @@
-"""Numbers from predictions and labels; nothing here knows a method or a file."""
+"""Metrics of predictions against labels, independent of any method or file."""

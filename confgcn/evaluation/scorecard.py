@@ -1,4 +1,4 @@
-"""Every number about the probabilities of some nodes, in one flat table: over all of them and part by part."""
+"""All metrics of the probabilities of some nodes in one flat table, over all of them and by group."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from confgcn.evaluation.accuracy import accuracy
-from confgcn.evaluation.calibration import (
+from confgcn.evaluation.calibration_error import (
     Binning,
     calibration_interval,
     classwise_calibration_error,
     expected_calibration_error,
     noise_floor,
 )
-from confgcn.evaluation.confidence import auroc
-from confgcn.evaluation.proper_scores import brier_score, log_loss
+from confgcn.evaluation.groups import node_groups, quartile_means
+from confgcn.evaluation.metrics import accuracy, auroc, brier_score, log_loss
 from confgcn.evaluation.selective import aurc, excess_aurc
-from confgcn.evaluation.slices import slices
 from confgcn.graph import Graph
 
 Scorecard = dict[str, float | None]
@@ -28,8 +26,41 @@ METRICS = (
 )
 
 
+@dataclass(frozen=True)
+class ConfidenceGroup:
+    """A quarter of the nodes, by confidence."""
+
+    mean_probability: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class ConfidenceSummary:
+    """``groups`` from least to most confident; AUROC of a correct prediction, None where undefined."""
+
+    groups: list[ConfidenceGroup]
+    auroc_probability: float | None
+    auroc_precision: float | None
+
+
+def summarise_confidence(probabilities: Tensor, precision: Tensor | None, labels: Tensor) -> ConfidenceSummary:
+    """Evaluate the largest probability, and the precision of the predicted label, against the labels.
+
+    Shapes: ``probabilities`` (M, C), ``precision`` (M, C) or None, ``labels`` (M,).
+    """
+    confidence, predicted = probabilities.double().max(-1)
+    correct = predicted == labels
+    means = zip(quartile_means(confidence, confidence), quartile_means(correct, confidence), strict=True)
+    of_predicted = None if precision is None else precision.gather(1, predicted[:, None]).squeeze(1)
+    return ConfidenceSummary(
+        [ConfidenceGroup(mean, accuracy) for mean, accuracy in means],
+        auroc(confidence, correct),
+        None if of_predicted is None else auroc(of_predicted.double(), correct),
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _Evaluated:
     """Predictions for nodes (M,) whose labels are known: the largest probability is the confidence."""
 
     nodes: Tensor
@@ -40,7 +71,7 @@ class _Judged:
     correct: Tensor
 
     @classmethod
-    def of(cls, graph: Graph, nodes: Tensor, probabilities: Tensor) -> _Judged:
+    def of(cls, graph: Graph, nodes: Tensor, probabilities: Tensor) -> _Evaluated:
         nodes = _known(graph, nodes)
         rows, labels = probabilities[nodes].double(), graph.labels[nodes]
         confidence, predicted = rows.max(1)
@@ -54,74 +85,78 @@ class _Judged:
 def score(
     graph: Graph, nodes: Tensor, probabilities: Tensor, *, mu: Tensor | None = None, precision: Tensor | None = None
 ) -> Scorecard:
-    """All of ``METRICS``, and with ``precision`` or ``mu`` whether those of the predicted label tell right from wrong.
+    """All of ``METRICS``; with ``precision`` or ``mu``, also the AUROC of their value at the predicted label.
 
     ``ece`` has bins of equal width and ``ece_mass`` bins of equal count, each with the 95 % interval ``_low`` to
-    ``_high`` and the noise floor. ``auroc_correct`` takes the confidence as the score. ``mu_accuracy`` is that of
-    the largest mu. A node whose label is not known does not count. None: undefined. The same numbers every time.
+    ``_high`` and the noise floor. ``auroc_correct`` uses the confidence as the score of a correct prediction.
+    ``mu_accuracy`` is the accuracy of the largest mu. Nodes of unknown label do not count. None means undefined. The
+    result is deterministic.
 
     Shapes: ``nodes`` (M,), ``probabilities``, ``mu`` and ``precision`` (N, C).
     """
-    judged = _Judged.of(graph, nodes, probabilities)
+    evaluated = _Evaluated.of(graph, nodes, probabilities)
     card: Scorecard = dict.fromkeys(METRICS)
-    if len(judged.labels):
-        card |= _calibration(judged, "ece", "width") | _calibration(judged, "ece_mass", "mass") | _overall(judged)
+    if len(evaluated.labels):
+        card |= _calibration(evaluated, "ece", "width") | _calibration(evaluated, "ece_mass", "mass")
+        card |= _overall(evaluated)
     if precision is not None:
-        card["auroc_precision"] = auroc(judged.of_predicted(precision), judged.correct)
+        card["auroc_precision"] = auroc(evaluated.of_predicted(precision), evaluated.correct)
     if mu is not None:
-        card["mu_accuracy"] = accuracy(mu[judged.nodes], judged.labels) if len(judged.labels) else None
-        card["auroc_mu"] = auroc(judged.of_predicted(mu), judged.correct)
+        card["mu_accuracy"] = accuracy(mu[evaluated.nodes], evaluated.labels) if len(evaluated.labels) else None
+        card["auroc_mu"] = auroc(evaluated.of_predicted(mu), evaluated.correct)
     return card
 
 
-def score_slices(graph: Graph, nodes: Tensor, probabilities: Tensor) -> Scorecard:
-    """A few numbers in every part of the nodes that :func:`slices` finds: keys such as ``degree_q1_accuracy``.
+def score_groups(graph: Graph, nodes: Tensor, probabilities: Tensor) -> Scorecard:
+    """A few metrics in every group of :func:`~confgcn.evaluation.groups.node_groups`: ``degree_q1_accuracy`` etc.
 
-    Each part has a count, accuracy, nll, brier, (mean) confidence, ece and ece_floor. Parts are small and their noise
-    floors high: an ``ece`` says little without its ``ece_floor``. Shapes and unknown labels as in :func:`score`.
+    Each group has count, accuracy, nll, brier, (mean) confidence, ece and ece_floor. Groups are small and their noise
+    floors high: compare an ``ece`` with its ``ece_floor``. Shapes and unknown labels as in :func:`score`.
     """
     nodes = _known(graph, nodes)
-    parts = {name: _Judged.of(graph, nodes[mask], probabilities) for name, mask in slices(graph, nodes).items()}
-    return {f"{name}_{key}": value for name, judged in parts.items() for key, value in _in_short(judged).items()}
+    groups = {
+        name: _Evaluated.of(graph, nodes[mask], probabilities) for name, mask in node_groups(graph, nodes).items()
+    }
+    return {f"{name}_{key}": value for name, group in groups.items() for key, value in _of_group(group).items()}
 
 
 def _known(graph: Graph, nodes: Tensor) -> Tensor:
     return nodes[graph.labels[nodes] >= 0]
 
 
-def _calibration(judged: _Judged, key: str, binning: Binning) -> Scorecard:
-    low, high = calibration_interval(judged.confidence, judged.correct, binning=binning)
+def _calibration(evaluated: _Evaluated, key: str, binning: Binning) -> Scorecard:
+    low, high = calibration_interval(evaluated.confidence, evaluated.correct, binning=binning)
     return {
-        key: expected_calibration_error(judged.confidence, judged.correct, binning=binning),
+        key: expected_calibration_error(evaluated.confidence, evaluated.correct, binning=binning),
         f"{key}_low": low,
         f"{key}_high": high,
-        f"{key}_floor": noise_floor(judged.confidence, binning=binning),
+        f"{key}_floor": noise_floor(evaluated.confidence, binning=binning),
     }
 
 
-def _overall(judged: _Judged) -> Scorecard:
+def _overall(evaluated: _Evaluated) -> Scorecard:
     return {
-        **_basic(judged),
-        "ece_class": classwise_calibration_error(judged.probabilities, judged.labels),
-        "aurc": aurc(judged.confidence, judged.correct),
-        "excess_aurc": excess_aurc(judged.confidence, judged.correct),
-        "auroc_correct": auroc(judged.confidence, judged.correct),
+        **_basic(evaluated),
+        "ece_class": classwise_calibration_error(evaluated.probabilities, evaluated.labels),
+        "aurc": aurc(evaluated.confidence, evaluated.correct),
+        "excess_aurc": excess_aurc(evaluated.confidence, evaluated.correct),
+        "auroc_correct": auroc(evaluated.confidence, evaluated.correct),
     }
 
 
-def _in_short(judged: _Judged) -> Scorecard:
+def _of_group(evaluated: _Evaluated) -> Scorecard:
     return {
-        "count": len(judged.labels),
-        **_basic(judged),
-        "confidence": float(judged.confidence.mean()),
-        "ece": expected_calibration_error(judged.confidence, judged.correct),
-        "ece_floor": noise_floor(judged.confidence),
+        "count": len(evaluated.labels),
+        **_basic(evaluated),
+        "confidence": float(evaluated.confidence.mean()),
+        "ece": expected_calibration_error(evaluated.confidence, evaluated.correct),
+        "ece_floor": noise_floor(evaluated.confidence),
     }
 
 
-def _basic(judged: _Judged) -> Scorecard:
+def _basic(evaluated: _Evaluated) -> Scorecard:
     return {
-        "accuracy": float(judged.correct.double().mean()),
-        "nll": log_loss(judged.probabilities, judged.labels),
-        "brier": brier_score(judged.probabilities, judged.labels),
+        "accuracy": float(evaluated.correct.double().mean()),
+        "nll": log_loss(evaluated.probabilities, evaluated.labels),
+        "brier": brier_score(evaluated.probabilities, evaluated.labels),
     }

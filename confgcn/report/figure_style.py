@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"}
 MARKS = ("o-", "s--", "^-.", "v:", "D-", "x--")
 FILLS = ("black", "white", "0.6", "black", "white", "black")
-NAMES_OF_QUARTERS = ("lowest", "2nd", "3rd", "highest")
+GROUP_NAMES = ("lowest", "2nd", "3rd", "highest")
 SHIFT = 0.07  # between lines that would hide each other
 PANEL = (4.3, 3.0)  # inches
 

@@ -49,7 +49,7 @@ def contents(numbers: Numbers) -> dict[str, Any]:
         "quality": {
             "sentence": sections.quality(numbers),
             "scores": [] if quality is None else sections.scores(numbers),
-            "charts": [*charts, *([] if curves is None else run_charts.slices(curves))],
+            "charts": [*charts, *([] if curves is None else run_charts.groups(curves))],
             "confusion": None if quality is None else sections.confusion(numbers),
         },
         "training": [figure for figure in trained if figure is not None],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from confgcn.report.charts import Axis, Chart, Line, thinned
+from confgcn.report.figure_style import GROUP_NAMES
 from confgcn.report.formatting import Numbers, count, decimal, percent
 
 SPREAD_FOR_LOG = 30.0  # from the least to the largest of what is drawn
@@ -19,7 +20,6 @@ SLICES = (
     ("distance", "hops to the nearest given label", "By distance from a label", "from near to far"),
 )
 WORDS = {"no_label_in_component": "none", "isolated": "alone", "distance_4_or_more": "4+"}
-QUARTERS = ("lowest", "2nd", "3rd", "highest")
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ def _risks(curve: Numbers) -> list[tuple[float, float]]:
     return thinned(list(zip(curve["coverage"], curve["risk"], strict=True)))
 
 
-def slices(curves: Numbers) -> list[Figure]:
+def groups(curves: Numbers) -> list[Figure]:
     """Accuracy and confidence by place in the graph; a kind of place with a single part is left out."""
     found = []
     for kind, label, title, order in SLICES:
-        parts = [part for part in curves["slices"] if _kind(part["name"]) == kind]
+        parts = [part for part in curves["groups"] if _kind(part["name"]) == kind]
         if len(parts) > 1:
             found.append(_slice(parts, label, title, order))
     return found
@@ -139,7 +139,7 @@ def _word(name: str) -> str:
     if name in WORDS:
         return WORDS[name]
     last = name.rpartition("_")[2]
-    return QUARTERS[int(last[1]) - 1] if last.startswith("q") else last
+    return GROUP_NAMES[int(last[1]) - 1] if last.startswith("q") else last
 
 
 def losses(history: Sequence[Numbers]) -> Figure | None:

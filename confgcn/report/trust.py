@@ -18,7 +18,7 @@ KINDS = {"raw": ("s--", "white", "as predicted"), "calibrated": ("o-", "black", 
 def pictures(curves: Numbers) -> dict[str, bytes]:
     """SVG by name, from the numbers of ``confgcn.runs.evaluate.curves``."""
     with house_style():
-        drawn = {"reliability": _reliability, "risk_coverage": _risk_coverage, "slices": _slices}
+        drawn = {"reliability": _reliability, "risk_coverage": _risk_coverage, "groups": _groups}
         return {name: _svg(draw(curves)) for name, draw in drawn.items()}
 
 
@@ -49,9 +49,9 @@ def _risk_coverage(curves: Numbers) -> Figure:
     return figure
 
 
-def _slices(curves: Numbers) -> Figure:
+def _groups(curves: Numbers) -> Figure:
     figure, ((axis,),) = new_figure(rows=1, columns=1)
-    parts = curves["slices"]
+    parts = curves["groups"]
     places = range(len(parts))
     _points(axis, places, [part["accuracy"] for part in parts], "o", "black", "share that is right")
     _points(axis, places, [part["confidence"] for part in parts], "s", "white", "mean probability, calibrated")

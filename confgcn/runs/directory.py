@@ -38,7 +38,7 @@ class RunDirectory:
         self.suspicious_labels = path / "suspicious_labels.csv"
         self.suspicious_edges = path / "suspicious_edges.csv"
         self.evaluation = path / "evaluation.json"
-        self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "slices")]
+        self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "groups")]
         self.estimator = path / "estimator.json"  # what only Python asks for: the order of rows, the kind of labels
         self.report = path / "report.html"
         self.graph = path / "graph.npz"  # of a graph that has no name to load it by

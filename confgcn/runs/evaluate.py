@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.calibration_error import reliability
 from confgcn.evaluation.edges import edge_aurocs
-from confgcn.evaluation.reliability import reliability
-from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_slices
+from confgcn.evaluation.metrics import accuracy
+from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_groups
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
 from confgcn.graph import Graph
@@ -35,13 +35,13 @@ def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
     Keys are documented in docs/confidence.md. None where a method has no such quantity.
     """
     nodes = judged.nodes
-    calibrated = score_slices(judged.graph, nodes, judged.probabilities)
+    calibrated = score_groups(judged.graph, nodes, judged.probabilities)
     return {
         **scores(run.method, judged),
         RETRAINED: None,
         "measured_on": judged.measured_on,
         "calibration": run.calibration.name,
-        **score_slices(judged.graph, nodes, judged.prediction.raw_probabilities),
+        **score_groups(judged.graph, nodes, judged.prediction.raw_probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
     }
 
@@ -69,16 +69,16 @@ def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> S
 
 
 def curves(judged: Judged) -> dict[str, Any]:
-    """The numbers of the pictures: reliability and risk against coverage, raw and calibrated, and every slice."""
+    """The numbers of the figures: reliability and risk against coverage, raw and calibrated, and groups of nodes."""
     graph = judged.graph
     nodes = judged.nodes[graph.labels[judged.nodes] >= 0]
     kinds = {"raw": judged.prediction.raw_probabilities, "calibrated": judged.probabilities}
-    slices = score_slices(graph, nodes, judged.probabilities)
-    names = [name.removesuffix("_count") for name in slices if name.endswith("_count")]
-    parts = [{"name": n, **{key: slices[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]
+    scored = score_groups(graph, nodes, judged.probabilities)
+    names = [name.removesuffix("_count") for name in scored if name.endswith("_count")]
+    groups = [{"name": n, **{key: scored[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]
     return {
         **{kind: _curves_of(values[nodes], graph.labels[nodes]) for kind, values in kinds.items()},
-        "slices": parts,
+        "groups": groups,
     }
 
 

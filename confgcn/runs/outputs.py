@@ -17,8 +17,8 @@ from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
 from confgcn.data.formats.graph_npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
-from confgcn.evaluation.accuracy import accuracy
-from confgcn.evaluation.confidence import summarise_confidence
+from confgcn.evaluation.metrics import accuracy
+from confgcn.evaluation.scorecard import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic, write_blocks

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from confgcn.data.formats.parquet import parquet_bytes
 from confgcn.data.input_files import naming
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.metrics import accuracy
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic, write_blocks

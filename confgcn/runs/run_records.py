@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from confgcn.evaluation.confidence import ConfidenceSummary
+from confgcn.evaluation.scorecard import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.json_files import checked_record, read_checksummed_json, read_json
 from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.accuracy import count_correct, total_log_loss
+from confgcn.evaluation.metrics import count_correct, total_log_loss
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, brief
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite

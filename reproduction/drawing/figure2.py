@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confgcn.report.figure_style import NAMES_OF_QUARTERS, draw_line, new_figure
+from confgcn.report.figure_style import GROUP_NAMES, draw_line, new_figure
 from confgcn.report.formatting import Numbers, all_so, interval, is_above, is_below, listed, percent, spread
 from reproduction.drawing.table2 import CONTROL, REFERENCE
 from reproduction.tables import Table
@@ -38,9 +38,9 @@ def draw(numbers: Numbers) -> Figure | None:
     for row, (dataset, lines) in zip(axes, panels.items(), strict=True):
         for axis, (key, words) in zip(row, QUANTITIES.items(), strict=True):
             for place, line in enumerate(lines):
-                draw_line(axis, range(len(NAMES_OF_QUARTERS)), line[key], place, len(lines), line["title"])
+                draw_line(axis, range(len(GROUP_NAMES)), line[key], place, len(lines), line["title"])
             axis.set(title=f"{dataset}, by {words}", ylabel="test accuracy, %")
-            axis.set_xticks(range(len(NAMES_OF_QUARTERS)), NAMES_OF_QUARTERS)
+            axis.set_xticks(range(len(GROUP_NAMES)), GROUP_NAMES)
     axes[0][0].legend(frameon=False, fontsize=7)
     return figure
 
@@ -82,7 +82,7 @@ def _against(lines: Numbers) -> list[tuple[str, str, list[Any]]]:
 def _ends(shown: Numbers, key: str, first: int) -> str:
     found = {dataset: lines[REFERENCE][key] for dataset, lines in shown.items() if REFERENCE in lines}
     parts = [f"{percent(q[first]['mean'])} and {percent(q[-1]['mean'])} on {dataset}" for dataset, q in found.items()]
-    words = f"the {NAMES_OF_QUARTERS[first]} and the {NAMES_OF_QUARTERS[-1]} quarter of {QUANTITIES[key]}"
+    words = f"the {GROUP_NAMES[first]} and the {GROUP_NAMES[-1]} quarter of {QUANTITIES[key]}"
     return f"In {words} {REFERENCE} has {listed(parts)}." if parts else ""
 
 
@@ -92,7 +92,7 @@ def _wins(pairs: dict[str, list[tuple[str, str, list[Any]]]]) -> str:
         for dataset, found in pairs.items()
         for rival, key, quarters in found
     ]
-    words = f"Of {len(NAMES_OF_QUARTERS)} quarters {REFERENCE} is above and below"
+    words = f"Of {len(GROUP_NAMES)} quarters {REFERENCE} is above and below"
     return f"{words}: {listed(parts)}." if parts else ""
 
 
@@ -109,6 +109,6 @@ def _gains(tops: dict[str, list[Any]], shown: Numbers) -> str:
 
 
 def _table(dataset: str, lines: list[Numbers]) -> Table:
-    header = ["", *(f"{key} {name}" for key in QUANTITIES for name in NAMES_OF_QUARTERS)]
+    header = ["", *(f"{key} {name}" for key in QUANTITIES for name in GROUP_NAMES)]
     rows = [[line["title"], *(spread(cell) for key in QUANTITIES for cell in line[key])] for line in lines]
     return Table(f"{dataset}: test accuracy in percent by quarter of the test nodes.", header, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confgcn.report.figure_style import NAMES_OF_QUARTERS, draw_line, new_figure
+from confgcn.report.figure_style import GROUP_NAMES, draw_line, new_figure
 from confgcn.report.formatting import Numbers, accuracy, spread
 from reproduction.tables import Table
 from reproduction.verdict import Verdict
@@ -26,7 +26,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
     found = {"influence": Table("Test accuracy in percent.", ["", *numbers["datasets"]], rows)}
     if numbers["says"]:
         sides = [[words, *map(spread, numbers[key])] for key, words in SIDES.items()]
-        found["probability"] = Table("Mean probability and accuracy in percent.", ["", *NAMES_OF_QUARTERS], sides)
+        found["probability"] = Table("Mean probability and accuracy in percent.", ["", *GROUP_NAMES], sides)
     return found
 
 
@@ -49,7 +49,7 @@ def draw(numbers: Numbers) -> Figure | None:
     for place, (key, words) in enumerate(SIDES.items()):
         draw_line(right, range(len(numbers[key])), numbers[key], place, 1, words)
     right.set(ylim=(0, 100), ylabel="%", title="what it says and what is right (demo)")
-    right.set_xticks(range(len(NAMES_OF_QUARTERS)), NAMES_OF_QUARTERS)
+    right.set_xticks(range(len(GROUP_NAMES)), GROUP_NAMES)
     right.set_xlabel("quarter of the test nodes, by probability")
     right.legend(frameon=False)
     return figure

@@ -78,10 +78,10 @@ def test_each_group_has_the_quantile_of_its_own_scores() -> None:
     assert found.tolist() == expected
 
 
-def test_degree_groups_are_quarters_and_equal_degrees_stay_together(six_nodes: Graph) -> None:
+def test_degree_groups_are_quartiles_and_equal_degrees_stay_together(six_nodes: Graph) -> None:
     assert six_nodes.degrees.tolist() == [2, 3, 2, 2, 1, 0]
     everyone = degree_groups(six_nodes, torch.arange(6))
-    assert everyone.tolist() == [1, 3, 1, 1, 0, 0]  # bounds 1.25, 2, 2
+    assert everyone.tolist() == [1, 3, 1, 1, 0, 0]  # boundaries 1, 2, 2
     assert degree_groups(six_nodes, torch.tensor([0, 2])).tolist() == [0, 3, 0, 0, 0, 0]
 
 

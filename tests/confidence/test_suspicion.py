@@ -10,7 +10,7 @@ from confgcn.confidence import neighbourhood
 from confgcn.confidence.leave_one_out import centroid_vote
 from confgcn.confidence.suspicion import label_margin, neighbour_vote, suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
-from confgcn.evaluation.confidence import auroc
+from confgcn.evaluation.metrics import auroc
 from confgcn.graph import Graph
 from confgcn.io import blocks
 

@@ -1,4 +1,4 @@
-"""Each number of the scorecard is that of its function, on the right nodes."""
+"""The scorecard and the confidence summary against the metrics they are made of."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.accuracy import accuracy
-from confgcn.evaluation.calibration import (
+from confgcn.evaluation.calibration_error import (
     calibration_interval,
     classwise_calibration_error,
     expected_calibration_error,
     noise_floor,
 )
-from confgcn.evaluation.confidence import auroc
-from confgcn.evaluation.proper_scores import brier_score, log_loss
-from confgcn.evaluation.scorecard import METRICS, score, score_slices
+from confgcn.evaluation.groups import node_groups
+from confgcn.evaluation.metrics import accuracy, auroc, brier_score, log_loss
+from confgcn.evaluation.scorecard import METRICS, score, score_groups, summarise_confidence
 from confgcn.evaluation.selective import aurc, excess_aurc
-from confgcn.evaluation.slices import slices
 from confgcn.graph import Graph
 
 
@@ -75,7 +73,7 @@ def test_a_node_of_unknown_label_does_not_count(small_graph: Graph, probabilitie
     hidden = replace(small_graph, labels=small_graph.labels.index_fill(0, left_out, -1))
     found = score(hidden, nodes, probabilities, mu=probabilities, precision=probabilities)
     assert found == score(small_graph, nodes[7:], probabilities, mu=probabilities, precision=probabilities)
-    assert score_slices(hidden, nodes, probabilities) == score_slices(hidden, nodes[7:], probabilities)
+    assert score_groups(hidden, nodes, probabilities) == score_groups(hidden, nodes[7:], probabilities)
 
 
 def test_undefined_is_none_and_never_not_a_number() -> None:
@@ -88,7 +86,7 @@ def test_undefined_is_none_and_never_not_a_number() -> None:
     for nodes in (torch.tensor([2]), torch.tensor([], dtype=torch.long)):
         none = score(graph, nodes, certain, mu=certain, precision=certain)
         assert none == dict.fromkeys([*METRICS, "auroc_precision", "mu_accuracy", "auroc_mu"])
-        assert score_slices(graph, nodes, certain) == {}
+        assert score_groups(graph, nodes, certain) == {}
 
 
 def test_one_class() -> None:
@@ -107,15 +105,45 @@ def test_the_same_numbers_every_time_and_the_default_stream_left_alone(
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_slices_are_scored_one_by_one(small_graph: Graph, probabilities: Tensor) -> None:
-    found = score_slices(small_graph, small_graph.test, probabilities)
-    parts = slices(small_graph, small_graph.test)
-    assert {"degree_q1", "entropy_q4", "distance_1"} <= set(parts)
-    assert len(found) == 7 * len(parts)
-    for name, mask in parts.items():
+def test_groups_are_scored_one_by_one(small_graph: Graph, probabilities: Tensor) -> None:
+    found = score_groups(small_graph, small_graph.test, probabilities)
+    groups = node_groups(small_graph, small_graph.test)
+    assert {"degree_q1", "entropy_q4", "distance_1"} <= set(groups)
+    assert len(found) == 7 * len(groups)
+    for name, mask in groups.items():
         nodes = small_graph.test[mask]
         whole = score(small_graph, nodes, probabilities)
         for metric in ("accuracy", "ece", "ece_floor", "nll", "brier"):
             assert found[f"{name}_{metric}"] == whole[metric]
         assert found[f"{name}_count"] == len(nodes)
         assert found[f"{name}_confidence"] == pytest.approx(float(probabilities[nodes].max(1).values.mean()))
+
+
+def test_summary() -> None:
+    highest = torch.tensor([0.6, 0.9, 0.7, 0.8])
+    probabilities = torch.stack([highest, 1 - highest], dim=1)
+    precision = torch.tensor([[4.0, 0], [1, 0], [2, 0], [3, 0]])
+    summary = summarise_confidence(probabilities, precision, torch.tensor([1, 0, 0, 0]))
+    assert [group.accuracy for group in summary.groups] == [0.0, 1.0, 1.0, 1.0]
+    assert [group.mean_probability for group in summary.groups] == pytest.approx([0.6, 0.7, 0.8, 0.9])
+    assert summary.auroc_probability == 1.0
+    assert summary.auroc_precision == 0.0
+
+
+def test_summary_without_precision() -> None:
+    summary = summarise_confidence(torch.tensor([[0.9, 0.1]]), None, torch.tensor([0]))
+    assert summary.auroc_precision is None
+    assert [group.accuracy for group in summary.groups] == [1.0] * 4  # one node is in every quarter
+
+
+def test_tied_nodes_share_their_quarters() -> None:
+    probabilities = torch.tensor([[0.7, 0.3]] * 8)
+    summary = summarise_confidence(probabilities, None, torch.tensor([0, 0, 1, 1, 0, 1, 1, 0]))
+    assert [group.accuracy for group in summary.groups] == [0.5] * 4
+
+
+def test_precision_is_that_of_the_predicted_label() -> None:
+    probabilities = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    precision = torch.tensor([[3.0, 0], [9, 1], [2, 9]])  # 3, 1 and 2
+    summary = summarise_confidence(probabilities, precision, torch.tensor([0, 0, 0]))
+    assert summary.auroc_precision == 1.0

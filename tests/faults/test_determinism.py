@@ -73,7 +73,7 @@ def test_a_new_process_in_other_surroundings_without_a_network_writes_the_same_b
     others = {"PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "2", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     words = [*alone, sys.executable, "-m", "confgcn", *map(str, RUN)]
     subprocess.run(words, cwd=outside.folder, env={**os.environ, **others}, check=True, capture_output=True)
-    made_later = ["evaluation.json", "reliability.svg", "report.html", "risk_coverage.svg", "slices.svg"]
+    made_later = ["evaluation.json", "groups.svg", "reliability.svg", "report.html", "risk_coverage.svg"]
     assert differences(outside.folder / "run", finished / "run") == made_later
 
 

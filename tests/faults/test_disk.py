@@ -26,7 +26,7 @@ TRAIN = (
 TUNE = ("tune", "mygraph", "--validation", 0.3, "--space", "space.toml", "--study", "study.db", "--seeds", 1)
 REPRODUCE = ("reproduce", "table2", "--datasets", "demo", "--methods", "feat", "--seeds", 1, "--out", "out")
 CHECKPOINTS = {f"checkpoints/epoch-{epoch:07d}.{kind}" for epoch in (1, 2) for kind in ("json", "safetensors")}
-EVALUATED = ("evaluation.json", "reliability.svg", "risk_coverage.svg", "slices.svg")
+EVALUATED = ("evaluation.json", "reliability.svg", "risk_coverage.svg", "groups.svg")
 Differences = Callable[[Path, Path], list[str]]
 
 

@@ -83,7 +83,7 @@ def made_up(
             "count": 14,
             "scores": card,
             "raw": card,
-            "curves": {"raw": curve, "calibrated": curve, "slices": parts},
+            "curves": {"raw": curve, "calibrated": curve, "groups": parts},
             "confusion": (np.arange(width * width).reshape(width, width) % 7).tolist(),
         },
         "training": {

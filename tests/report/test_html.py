@@ -15,7 +15,7 @@ import pytest
 from confgcn.report import sections
 from confgcn.report.html import render
 from confgcn.report.island import FINE, MOST_NEIGHBOURS, pack, visible
-from confgcn.report.run_charts import losses, reliability, slices, validation
+from confgcn.report.run_charts import groups, losses, reliability, validation
 
 HOSTILE = (
     "</script><script>window.__fired=1</script>",
@@ -202,7 +202,7 @@ def test_charts_say_in_a_sentence_what_is_seen_and_give_their_numbers(numbers: d
     curves = numbers["quality"]["curves"]
     assert "Of 2 groups 1 lie" in reliability(curves).sentence
     assert reliability(curves).rows[1] == ("9", "90.0 %", "60.0 %", "70.0 to 100.0 %")
-    degree, entropy = slices(curves)
+    degree, entropy = groups(curves)
     assert [row[0] for row in degree.rows] == ["lowest", "2nd", "highest"]
     assert "group “highest”: 80.0 % said, 70.0 % right" in entropy.sentence
     history = numbers["training"]["history"]

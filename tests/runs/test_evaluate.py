@@ -67,12 +67,12 @@ def test_curves_are_of_the_test_nodes(runs: dict[str, Path]) -> None:
     for kind in ("raw", "calibrated"):
         assert sum(part["count"] for part in found[kind]["reliability"]) == len(graph.test)
         assert found[kind]["risk_coverage"]["coverage"][-1] == pytest.approx(1.0)
-    assert {"degree_q1", "no_label_in_component"} <= {part["name"] for part in found["slices"]}
+    assert {"degree_q1", "no_label_in_component"} <= {part["name"] for part in found["groups"]}
 
 
 def test_numbers_and_pictures_are_written_beside_the_run(runs: dict[str, Path]) -> None:
     found, files, notices = evaluate_run(runs["confgcn"])
     assert notices == []
-    assert [file.name for file in files] == ["evaluation.json", "reliability.svg", "risk_coverage.svg", "slices.svg"]
+    assert [file.name for file in files] == ["evaluation.json", "reliability.svg", "risk_coverage.svg", "groups.svg"]
     assert json.loads(files[0].read_text()) == found
     assert all(b"<svg" in file.read_bytes() for file in files[1:])

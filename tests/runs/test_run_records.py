@@ -59,7 +59,7 @@ def test_the_records_of_a_run_are_read(run: Path) -> None:
         ("cross_fitted", 1),
         ("best_epoch", 1.5),
         ("confidence", {}),
-        ("calibrated.quarters", [1]),
+        ("calibrated.groups", [1]),
         ("calibrated.auroc_probability", "x"),
         ("dataset", None),
         ("seed", 2**63),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from confgcn.data.datasets import load_graph
-from confgcn.evaluation.accuracy import accuracy
+from confgcn.evaluation.metrics import accuracy
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import trained_loop
 

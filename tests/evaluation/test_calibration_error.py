@@ -1,24 +1,32 @@
-"""Calibration errors against loops over nodes, examples by hand, and torchmetrics."""
+"""Calibration errors by loops, noise floors, bootstrap intervals and reliability diagrams."""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 import torch
+from scipy.stats import binom
+from sklearn.calibration import calibration_curve
 from torch import Tensor
 
-from confgcn.evaluation import resampling
-from confgcn.evaluation.calibration import (
+from confgcn.evaluation import calibration_error
+from confgcn.evaluation.calibration_error import (
+    Bin,
     Binning,
+    batch_sizes,
     calibration_interval,
     classwise_calibration_error,
     expected_calibration_error,
     noise_floor,
+    percentile_interval,
+    reliability,
+    resampled,
     width_bin,
 )
-from confgcn.evaluation.resampling import resampled
 from confgcn.exceptions import UsageError
 
 BINNINGS = pytest.mark.parametrize("binning", ["width", "mass"])
@@ -147,7 +155,7 @@ def test_the_floor_does_not_depend_on_batches_and_leaves_the_default_stream_alon
     confidence, _ = predictions(100)
     state = torch.get_rng_state()
     whole = noise_floor(confidence, draws=50)
-    monkeypatch.setattr(resampling, "BATCH_ENTRIES", 700)
+    monkeypatch.setattr(calibration_error, "BATCH_ENTRIES", 700)
     assert noise_floor(confidence, draws=50) == pytest.approx(whole)
     assert noise_floor(confidence, draws=50, seed=1) != pytest.approx(whole)
     assert torch.equal(torch.get_rng_state(), state)
@@ -223,3 +231,87 @@ def test_classes_have_fifteen_bins_too() -> None:
     assert classwise_calibration_error(probabilities, labels) == (
         classwise_calibration_error(probabilities, labels, bins=15)
     )
+
+
+def test_bins_agree_with_scikit_learn_and_add_up_to_the_calibration_error() -> None:
+    confidence = 0.3 + 0.7 * torch.rand(300, dtype=torch.float64)
+    correct = torch.rand(300) < confidence
+    found = reliability(confidence, correct, bins=15)
+    accuracy, mean = calibration_curve(correct.numpy(), confidence.numpy(), n_bins=15)
+    assert [b.accuracy for b in found] == pytest.approx(accuracy.tolist())
+    assert [b.confidence for b in found] == pytest.approx(mean.tolist())
+    assert sum(b.count for b in found) == 300
+    error = sum(b.count * abs(b.accuracy - b.confidence) for b in found) / 300
+    assert error == pytest.approx(expected_calibration_error(confidence, correct))
+
+
+@pytest.mark.parametrize(("count", "probability"), [(1, 0.4), (5, 0.9), (30, 0.97), (1000, 0.5), (40_000, 0.9)])
+def test_the_band_is_that_of_the_binomial_distribution(count: int, probability: float) -> None:
+    (found,) = reliability(torch.full((count,), probability, dtype=torch.float64), torch.ones(count))
+    low, high = binom.ppf([0.025, 0.975], count, found.confidence) / count
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_three_nodes_by_hand() -> None:
+    found = reliability(torch.tensor([1.0, 0.5, 1.0]), torch.tensor([True, True, False]))
+    assert found == [Bin(1, 0.5, 1.0, 0.0, 1.0), Bin(2, 1.0, 0.5, 1.0, 1.0)]
+
+
+def test_a_confidence_that_rounding_put_above_one_counts_as_one() -> None:
+    assert reliability(torch.tensor([1.0000001]), torch.tensor([True])) == [Bin(1, 1.0, 1.0, 1.0, 1.0)]
+
+
+def bootstrap_interval(
+    statistic: Callable[[Tensor], float], num_items: int, *, draws: int = 1000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    values = [statistic(row) for rows in resampled(num_items, draws=draws, seed=seed) for row in rows]
+    return percentile_interval(torch.tensor(values, dtype=torch.float64), level)
+
+
+def test_the_interval_of_a_mean_is_two_standard_errors_wide_on_either_side() -> None:
+    values = torch.randn(400, dtype=torch.float64)
+    low, high = bootstrap_interval(lambda items: float(values[items].mean()), 400, draws=2000)
+    error = float(values.std()) / math.sqrt(400)
+    assert low == pytest.approx(float(values.mean()) - 1.96 * error, abs=0.2 * error)
+    assert high == pytest.approx(float(values.mean()) + 1.96 * error, abs=0.2 * error)
+
+
+def test_a_lower_level_is_narrower() -> None:
+    def share(items: Tensor) -> float:
+        return float((items < 20).double().mean())
+
+    wide, narrow = (bootstrap_interval(share, 50, draws=300, level=level) for level in (0.95, 0.5))
+    assert wide[0] < narrow[0] < 0.4 < narrow[1] < wide[1]
+
+
+def test_draws_are_of_all_items_with_replacement() -> None:
+    (positions,) = resampled(30, draws=100, seed=0)
+    assert positions.shape == (100, 30)
+    assert positions.unique().tolist() == list(range(30))
+    assert all(len(row.unique()) < 30 for row in positions)
+
+
+def test_the_seed_decides_and_the_default_stream_is_left_alone() -> None:
+    state = torch.get_rng_state()
+    first, again, other = (bootstrap_interval(lambda items: float(items.sum()), 9, seed=seed) for seed in (0, 0, 1))
+    assert first == again != other
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_batches_bound_the_memory_and_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration_error, "BATCH_ENTRIES", 100)
+    assert batch_sizes(7, 30) == [3, 3, 1]
+    assert batch_sizes(2, 1000) == [1, 1]
+    assert [len(rows) for rows in resampled(30, draws=7, seed=0)] == [3, 3, 1]
+
+
+def test_percentiles() -> None:
+    assert percentile_interval(torch.arange(101.0).double(), 0.9) == pytest.approx((5.0, 95.0))
+
+
+def test_about_a_million_numbers_are_drawn_at_a_time() -> None:
+    assert batch_sizes(1000, 2**11) == [512, 488]
+    assert batch_sizes(3, 2**20) == [1, 1, 1]
+    assert batch_sizes(3, 2**21) == [1, 1, 1]
+    assert batch_sizes(3, 2**19) == [2, 1]
+    assert batch_sizes(0, 7) == []

@@ -49,7 +49,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# How far the tests can be trusted, and the program with files and machines that misbehave (docs/faults.md).
+# How far the tests can be trusted, and the program with files and machines that misbehave (docs/reliability.md).
 
 coverage: setup
 	$(BIN)/python tools/line_coverage.py --out $(RESULTS)/coverage.json

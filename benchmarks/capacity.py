@@ -1,4 +1,4 @@
-"""From measured bytes and seconds to a plan for a graph that outgrows a machine: what docs/capacity.md says.
+"""From measured bytes and seconds to a plan for a graph that outgrows a machine: what docs/benchmarks.md says.
 
 A step takes a node's share for every node and an entry's share for every entry of the adjacency (both directions of an
 edge, and one self loop a node). The shares come from three measurements of workers.py: two sizes with the same number

@@ -1,4 +1,4 @@
-"""Tables of docs/minibatches.md, from what minibatch.py recorded; see report.py."""
+"""Tables of docs/benchmarks.md, from what minibatch.py recorded; see report.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of docs/distributed.md and docs/capacity.md, from what the benchmarks of workers recorded; see report.py."""
+"""Tables of docs/benchmarks.md, from what the benchmarks of workers recorded; see report.py."""
 
 from __future__ import annotations
 

@@ -31,8 +31,7 @@ ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction" / "results"
 IMAGES = ROOT / "docs" / "images"
 DOCUMENTS = (
-    *("baselines", "capacity", "choosing", "distributed", "faults", "minibatches", "paper_and_code", "speed"),
-    *("tutorial", "your_graph"),
+    *("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial"),
 )
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 RUN_AGAIN = ("demo", "rows", *own_graph_tables.TRANSCRIPTS)  # blocks that no file of results holds

@@ -1,4 +1,4 @@
-"""Write the rows of docs/faults.md: every one of tests/faults/faults.toml, and what the tests that carry it found.
+"""Write the rows of docs/reliability.md: every one of tests/faults/faults.toml, and what the tests that carry it found.
 
     python tools/fault_table.py
 
@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "faults" / "faults.toml"
-DOCUMENT = ROOT / "docs" / "faults.md"
+DOCUMENT = ROOT / "docs" / "reliability.md"
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 BEGIN, END = "<!-- rows -->", "<!-- end -->"
 OUTCOMES = ("passed", "failed", "skipped")

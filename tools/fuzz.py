@@ -114,7 +114,7 @@ def _until(batches: Any, minutes: float | None) -> Any:
 
 
 def _record(watch: Watch) -> dict[str, Any]:
-    """What docs/faults.md says of it; a fault of each kind is counted, of most there should be none."""
+    """What docs/reliability.md says of it; a fault of each kind is counted, of most there should be none."""
     readers = {name: as_record(tally) for name, tally in sorted(watch.tallies.items())}
     kinds = Counter(outcome.fault for tally in watch.tallies.values() for outcome in tally.faults)
     return {

@@ -1,7 +1,7 @@
 """Faults from outside: the command line in a process of its own, what it says, and what it leaves behind.
 
 A test of a fault carries ``@pytest.mark.fault("G01", ...)``, the rows of ``faults.toml`` that it shows; the table in
-``docs/faults.md`` is written from these marks by ``python tools/fault_table.py``.
+``docs/reliability.md`` is written from these marks by ``python tools/fault_table.py``.
 """
 
 from __future__ import annotations

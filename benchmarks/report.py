@@ -30,9 +30,7 @@ from reproduction.tables import Table
 ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction" / "results"
 IMAGES = ROOT / "docs" / "images"
-DOCUMENTS = (
-    *("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial"),
-)
+DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 RUN_AGAIN = ("demo", "rows", *own_graph_tables.TRANSCRIPTS)  # blocks that no file of results holds
 CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")

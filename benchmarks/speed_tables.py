@@ -1,4 +1,4 @@
-"""Tables and the picture of docs/benchmarks.md, from what speed.py, scaling.py and limits.py recorded; see report.py."""
+"""Tables and the picture of docs/benchmarks.md, from what speed.py, scaling.py and limits.py recorded."""
 
 from __future__ import annotations
 

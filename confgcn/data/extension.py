@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from confgcn.data.formats.table import listed
 from confgcn.data.raw import RawGraph, natural_order, numbered_features
 from confgcn.data.structural import is_structural, structural_features
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import Graph, symmetric_adjacency, symmetric_weights
 from confgcn.graph import validation as checks
 from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
@@ -52,7 +53,8 @@ def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = Fals
     place[order] = np.arange(len(order))
     number = {name: position for position, name in enumerate(names)}
     listed = np.array([number[name] for name in addition.ids], dtype=np.int64)
-    adjacency, counts = symmetric_adjacency(place[_all_edges(graph, addition, listed)], len(names))
+    edges, weights = _all_edges(graph, addition, listed)
+    adjacency, counts = symmetric_adjacency(place[edges], len(names))
     ordered = tuple(names[position] for position in order)
     given = _given_features(graph, addition)
     old = _with_given(graph, addition, given, listed, take=take_features)
@@ -72,15 +74,29 @@ def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = Fals
         node_ids=torch.from_numpy(order),
         node_names=ordered,
         edge_counts=counts,
+        edge_weight=None if weights is None else symmetric_weights(adjacency, place[edges], weights),
         reader_notices=(*addition.remarks, *remarks),
     )
     return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(added), place[listed])))
 
 
-def _all_edges(graph: Graph, addition: RawGraph, listed: IntArray) -> IntArray:
-    """Of both, by the position of their ends among old names and then new ones."""
+def _all_edges(graph: Graph, addition: RawGraph, listed: IntArray) -> tuple[IntArray, npt.NDArray[np.float32] | None]:
+    """Edges of both, as positions among old names and then new ones, and their weights.
+
+    Without weights of its own, an added edge has that of the same edge in the graph, or one.
+    """
     old = np.stack([graph.neighbours.indices.numpy(), graph.neighbours.rows.numpy()], axis=1)
-    return np.concatenate([old, listed[checks.checked_edges(addition.edges, len(listed))].reshape(-1, 2)])
+    added = listed[checks.checked_edges(addition.edges, len(listed))].reshape(-1, 2)
+    if graph.edge_weight is None and addition.edge_weight is None:
+        return np.concatenate([old, added]), None
+    if addition.edge_weight is None:
+        width = int(max(old.max(initial=0), added.max(initial=0))) + 1
+        added = added[~np.isin(added @ [width, 1], old @ [width, 1])]
+        weights = np.ones(len(added), dtype=np.float32)
+    else:
+        weights = checks.checked_edge_weights(addition.edge_weight, len(added))
+    of_old = graph.neighbour_weights.values.numpy().astype(np.float32)
+    return np.concatenate([old, added]), np.concatenate([of_old, weights])
 
 
 def _labels(graph: Graph, addition: RawGraph) -> tuple[IntArray, list[str]]:

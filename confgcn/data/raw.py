@@ -38,6 +38,7 @@ class RawGraph:
         split: N texts, each of ``PARTS`` or ""; None where there is no split: then every labelled node is trained on.
         class_names: in order; None for those of the labels in natural order.
         remarks: what reading it has found that a user should know.
+        edge_weight: (M,), finite and not negative, the same in both directions; None: all one.
         num_described: ids from this place on are named by edges alone, and their features mean nothing; None: no such.
     """
 
@@ -51,11 +52,14 @@ class RawGraph:
     class_names: Sequence[str] | None = None
     remarks: tuple[str, ...] = ()
     num_described: int | None = None
+    edge_weight: Any = None
 
     def check(self) -> None:
         """Everything that :meth:`build` would refuse but for features that are not there."""
         self._check_nodes()
-        checks.checked_edges(self.edges, len(self.ids))
+        edges = checks.checked_edges(self.edges, len(self.ids))
+        if self.edge_weight is not None:
+            checks.checked_edge_weights(self.edge_weight, len(edges))
         labels, class_names = self._numbered_labels()
         checks.checked_names(class_names, "class", len(class_names))
         self._parts(labels)
@@ -89,6 +93,7 @@ class RawGraph:
             place[edges],
             _compact(features),
             labels[order],
+            edge_weight=self.edge_weight,
             **{part: place[positions] for part, positions in self._parts(labels).items()},
             node_names=names,
             class_names=class_names,
@@ -180,6 +185,7 @@ def raw_from_graph(graph: Graph) -> RawGraph:
         graph.split_names(),
         graph.class_names,
         graph.reader_notices,
+        edge_weight=None if graph.edge_weight is None else graph.neighbour_weights.values.numpy()[source < target],
     )
 
 

@@ -55,6 +55,8 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
 
     ``about`` says where the graph came from, and ``columns`` (2, F) what its features are on average.
     """
+    if graph.edge_weight is not None:
+        raise UsageError(f"{graph.name}: a graph with edge weights cannot be sharded; train it in one process")
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists; choose another folder for the shards")
     with whole_folder(path) as folder:

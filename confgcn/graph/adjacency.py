@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 
+from confgcn.exceptions import DataError
 from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseStructure
 
@@ -46,6 +49,30 @@ def symmetric_adjacency(pairs: IntArray, num_nodes: int) -> tuple[SparseStructur
         (num_nodes, num_nodes),
     )
     return structure, counts
+
+
+def symmetric_weights(adjacency: SparseStructure, pairs: IntArray, weights: npt.NDArray[np.float32]) -> Tensor:
+    """The weight of every entry of :func:`symmetric_adjacency`, (E,), from those of the listed edges (M,).
+
+    Both directions of an edge have its weight; every self loop has weight one, whatever is listed. An edge that is
+    listed more than once must have the same weight each time.
+    """
+    num_nodes = adjacency.shape[0]
+    keys = adjacency.rows.numpy() * num_nodes + adjacency.indices.numpy()
+    is_edge = pairs[:, 0] != pairs[:, 1]
+    (source, target), given = pairs[is_edge].T, weights[is_edge]
+    found = np.ones(len(keys), dtype=np.float32)
+    both = [np.searchsorted(keys, one * num_nodes + other) for one, other in ((target, source), (source, target))]
+    for entries in both:
+        found[entries] = given
+    differs = (found[both[0]] != given) | (found[both[1]] != given)
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise DataError(
+            f"edge_weight: nodes {source[row]} and {target[row]} are listed with weights {given[row]:g} and "
+            f"{found[both[0][row]]:g}; list an edge once, or with the same weight"
+        )
+    return torch.from_numpy(found)
 
 
 def distinct(keys: IntArray) -> IntArray:

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from confgcn.exceptions import DataError
 from confgcn.graph import validation as checks
-from confgcn.graph.adjacency import EdgeCounts, symmetric_adjacency
+from confgcn.graph.adjacency import EdgeCounts, symmetric_adjacency, symmetric_weights
 from confgcn.graph.notices import edge_notices, feature_notices, has_no_features, label_notices
 from confgcn.graph.receptive_field import ReceptiveField
 from confgcn.graph.sample import Sample
@@ -36,7 +36,8 @@ NAME_LENGTH = 16  # typical number of characters of a node name: sets the size o
 class Graph:
     """An undirected graph with features, labels and a split. Make one with :meth:`build`.
 
-    Shapes: ``adjacency`` (N, N) with E entries; ``features`` (N, F); ``labels`` (N,), -1 = unknown; ``train``,
+    Shapes: ``adjacency`` (N, N) with E entries; ``edge_weight`` (E,) in their order, or None for one each: symmetric,
+    not negative, one at self loops; ``features`` (N, F); ``labels`` (N,), -1 = unknown; ``train``,
     ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): the row of each node in tables of per-node
     parameters. ``feature_names`` is empty where columns are identified by position only; ``reader_notices`` are the
     notices of the reader of the graph's files. Tensors may be memory-mapped (``confgcn.data.formats.graph_store``) and
@@ -46,7 +47,8 @@ class Graph:
     from these and from H nodes of other shards; ``node_ids`` are rows of the shard's own parameters.
 
     A graph with a ``sample`` (``confgcn.graph.sampling``) is a batch: it holds some edges into some nodes, not always
-    in both directions; ``train`` are the training nodes of the batch.
+    in both directions; the ``edge_weight`` of a sampled edge includes the edges that it represents; ``train`` are the
+    training nodes of the batch.
     """
 
     name: str
@@ -64,12 +66,16 @@ class Graph:
     reader_notices: tuple[str, ...] = ()
     shard: Shard | None = None
     sample: Sample | None = None
+    edge_weight: Tensor | None = None
 
     def __post_init__(self) -> None:
         rows = {"features": self.features.shape[0], "labels": len(self.labels), "node ids": len(self.node_ids)}
         for name, count in {**rows, "node names": len(self.node_names)}.items():
             if count != self.num_nodes:
                 raise DataError(f"{name}: expected one per node, {self.num_nodes}, got {count}")
+        if self.edge_weight is not None and self.edge_weight.shape != (self.adjacency.num_entries,):
+            expected, got = (self.adjacency.num_entries,), tuple(self.edge_weight.shape)
+            raise DataError(f"edge_weight: expected one per entry of the adjacency, shape {expected}, got {got}")
 
     @classmethod
     def build(
@@ -78,6 +84,7 @@ class Graph:
         features: Any,
         labels: Any,
         *,
+        edge_weight: Any = None,
         train: Any = (),
         validation: Any = (),
         test: Any = (),
@@ -88,6 +95,7 @@ class Graph:
         """Check raw arrays and put them in canonical form.
 
         ``edges`` (M, 2) holds positions of nodes (source, target); direction, order and repetition do not matter.
+        ``edge_weight`` (M,) are their weights, finite and not negative, the same in both directions (None: all one).
         ``features`` is an array or a scipy sparse matrix; ``train``, ``validation``, ``test`` are masks or positions.
         """
         if features is None:
@@ -101,7 +109,9 @@ class Graph:
         given = {"train": train, "validation": validation, "test": test}
         splits = {split: checks.checked_split(nodes, split, label_array) for split, nodes in given.items()}
         checks.check_disjoint(splits)
-        adjacency, counts = symmetric_adjacency(checks.checked_edges(edges, num_nodes), num_nodes)
+        pairs = checks.checked_edges(edges, num_nodes)
+        adjacency, counts = symmetric_adjacency(pairs, num_nodes)
+        weights = None if edge_weight is None else checks.checked_edge_weights(edge_weight, len(pairs))
         return cls(
             name=name,
             adjacency=adjacency,
@@ -114,6 +124,7 @@ class Graph:
             node_names=checks.checked_names(node_names, "node", num_nodes),
             class_names=checks.checked_names(class_names, "class", num_classes),
             edge_counts=counts,
+            edge_weight=None if weights is None else symmetric_weights(adjacency, pairs, weights),
         )
 
     @property
@@ -176,6 +187,16 @@ class Graph:
     def neighbours(self) -> SparseStructure:
         """The adjacency without self loops."""
         return self.adjacency.without_diagonal[0]
+
+    @property
+    def neighbour_weights(self) -> SparseMatrix:
+        """The weight of every edge, in double precision, without self loops."""
+        structure, entries = self.adjacency.without_diagonal
+        return (
+            structure.with_ones()
+            if self.edge_weight is None
+            else SparseMatrix(structure, self.edge_weight[entries].double())
+        )
 
     def edge_blocks(self) -> Iterator[tuple[checks.IntArray, checks.IntArray]]:
         """Sources and targets of every undirected edge once, without self loops, in blocks."""
@@ -256,6 +277,7 @@ class Graph:
             features = features.values
         tensors = [self.adjacency.indptr, self.adjacency.indices, features, self.labels, *structure]
         tensors += [self.train, self.validation, self.test, self.node_ids]
+        tensors += [] if self.edge_weight is None else [self.edge_weight]
         digest = hashlib.sha256(f"({bool(structure)}, ".encode())
         for piece in _repr_of_tuple(self.node_names):
             digest.update(piece.encode())

@@ -13,12 +13,10 @@ class Sample:
 
     Only the batch nodes have terms in the loss. ``num_nodes`` and ``num_train`` count the whole graph.
 
-    Shapes: ``labelled`` (n,): rows of all training nodes, also those outside the batch; ``importance`` (E,): number of
-    edges of the whole graph into the same target that each sampled edge represents.
+    Shapes: ``labelled`` (n,): rows of all training nodes, also those outside the batch.
     """
 
     batch_size: int
-    importance: Tensor
     labelled: Tensor
     num_nodes: int
     num_train: int

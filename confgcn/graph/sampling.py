@@ -11,7 +11,7 @@ from confgcn.graph import Graph, Sample, distinct
 from confgcn.io.blocks import blocks_of_entries
 from confgcn.sparse import SparseStructure, rows_of
 
-Edges = tuple[Tensor, Tensor]  # targets and sources
+Edges = tuple[Tensor, Tensor, Tensor]  # targets, sources and entries of the adjacency
 
 
 class NeighbourSampler:
@@ -35,8 +35,9 @@ class NeighbourSampler:
 
     def draw(self, nodes: Tensor) -> Graph:
         """The sample of a batch of distinct nodes."""
-        found, (rows, columns) = self._expand(nodes)
-        adjacency, edge_rows = _compressed(rows, columns, len(found))
+        found, (rows, columns, entries) = self._expand(nodes)
+        keys = rows * len(found) + columns
+        adjacency = _compressed(keys, len(found))
         labelled = self.is_train[found].nonzero().squeeze(1)
         no_nodes = labelled.new_empty(0)
         return replace(
@@ -51,11 +52,11 @@ class NeighbourSampler:
             test=no_nodes.clone(),
             sample=Sample(
                 batch_size=len(nodes),
-                importance=self._importance(found, edge_rows, adjacency.indices),
                 labelled=labelled,
                 num_nodes=self.graph.num_nodes,
                 num_train=len(self.graph.train),
             ),
+            edge_weight=self._edge_weight(found, adjacency, keys, entries),
         )
 
     def _expand(self, nodes: Tensor) -> tuple[Tensor, Edges]:
@@ -68,31 +69,36 @@ class NeighbourSampler:
             found.append(torch.from_numpy(distinct(sources[self.number[sources] < 0].numpy())))
             self.number[found[-1]] = torch.arange(count, count + len(found[-1]))
             count += len(found[-1])
-        edges.append((found[-1], found[-1]))
-        targets, sources = (self.number[torch.cat(ends)] for ends in zip(*edges, strict=True))
+        edges.append((found[-1], found[-1], self.loops[found[-1]]))
+        targets, sources, entries = map(torch.cat, zip(*edges, strict=True))
+        targets, sources = self.number[targets], self.number[sources]
         all_nodes = torch.cat(found)
         self.number[all_nodes] = -1
-        return all_nodes, (targets, sources)
+        return all_nodes, (targets, sources, entries)
 
     def _drawn_edges(self, targets: Tensor) -> Edges:
         """Edges into these nodes: all where there are at most ``fanout`` neighbours, else the self loop and a draw."""
         adjacency = self.graph.adjacency
         degrees = adjacency.indptr[targets + 1] - adjacency.indptr[targets] - 1
         few, many = targets[degrees <= self.fanout], targets[degrees > self.fanout]
-        taken, _ = adjacency.at_rows(few)
+        taken, all_entries = adjacency.at_rows(few)
         first, loops = adjacency.indptr[many], self.loops[many]
-        entries = first + draw_without_replacement(degrees[degrees > self.fanout], self.fanout)  # (fanout, many)
-        entries += entries >= loops  # skip the self loop
+        drawn = first + draw_without_replacement(degrees[degrees > self.fanout], self.fanout)  # (fanout, many)
+        drawn += drawn >= loops  # skip the self loop
         return (
             torch.cat([few[taken.rows], many, many.repeat(self.fanout)]),
-            torch.cat([taken.indices, many, adjacency.indices[entries.flatten()]]),
+            torch.cat([taken.indices, many, adjacency.indices[drawn.flatten()]]),
+            torch.cat([all_entries, loops, drawn.flatten()]),
         )
 
-    def _importance(self, found: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    def _edge_weight(self, found: Tensor, sampled: SparseStructure, keys: Tensor, entries: Tensor) -> Tensor:
+        """The weight of each sampled edge times the number of edges into its target that it represents, (E,)."""
         indptr = self.graph.adjacency.indptr
         degrees = indptr[found + 1] - indptr[found] - 1
         ratio = degrees.clamp_(min=self.fanout).to(torch.get_default_dtype()) / self.fanout
-        return ratio[rows].masked_fill_(rows == columns, 1.0)
+        represented = ratio[sampled.rows].masked_fill_(sampled.rows == sampled.indices, 1.0)
+        weight = self.graph.edge_weight
+        return represented if weight is None else represented * weight[entries[keys.argsort()]]
 
 
 def draw_without_replacement(sizes: Tensor, count: int) -> Tensor:
@@ -110,13 +116,12 @@ def draw_without_replacement(sizes: Tensor, count: int) -> Tensor:
     return chosen
 
 
-def _compressed(rows: Tensor, columns: Tensor, size: int) -> tuple[SparseStructure, Tensor]:
-    """The square structure with these entries, and the row of each."""
-    keys = torch.from_numpy(distinct((rows * size + columns).numpy()))
-    ordered = keys // size
-    counts = torch.bincount(ordered, minlength=size)
+def _compressed(keys: Tensor, size: int) -> SparseStructure:
+    """The square structure with these entries, given as row * ``size`` + column."""
+    ordered = torch.from_numpy(distinct(keys.numpy()))
+    counts = torch.bincount(ordered // size, minlength=size)
     indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    return SparseStructure(indptr, keys % size, (size, size)), ordered
+    return SparseStructure(indptr, ordered % size, (size, size))
 
 
 def _self_loop_entries(adjacency: SparseStructure) -> Tensor:

@@ -27,7 +27,7 @@ def induced_subgraph(graph: Graph, nodes: Tensor) -> Graph:
     """The graph of these nodes, sorted and distinct, and the edges between them."""
     number = torch.full((graph.num_nodes,), -1)
     number[nodes] = torch.arange(len(nodes))
-    structure, _ = graph.adjacency.at_rows(nodes)
+    structure, entries = graph.adjacency.at_rows(nodes)
     sources = number[structure.indices]
     inside = sources >= 0
     counts = torch.bincount(structure.rows[inside], minlength=len(nodes))
@@ -43,4 +43,5 @@ def induced_subgraph(graph: Graph, nodes: Tensor) -> Graph:
         train=train[train >= 0],
         validation=validation[validation >= 0],
         test=test[test >= 0],
+        edge_weight=None if graph.edge_weight is None else graph.edge_weight[entries[inside]],
     )

@@ -64,6 +64,25 @@ def checked_edges(edges: Any, num_nodes: int, *, first_row: int | None = None) -
     return pairs.astype(np.int64)
 
 
+def checked_edge_weights(weights: Any, num_edges: int) -> npt.NDArray[np.float32]:
+    """Weights (M,) of the listed edges: finite, not negative."""
+    array = as_array(weights, "edge_weight")
+    if array.shape != (num_edges,):
+        raise DataError(f"edge_weight: expected one per listed edge, shape ({num_edges},), got {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"edge_weight: expected numbers, got {array.dtype}")
+    with np.errstate(over="ignore"):  # numbers beyond float32 become infinite, which is refused
+        narrow = array.astype(np.float32)
+    wrong = ~np.isfinite(narrow) | (narrow < 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"edge_weight: row {row} is {array[row]}, expected a finite number of zero or more "
+            f"({int(wrong.sum())} such rows)"
+        )
+    return narrow
+
+
 def checked_feature_block(block: npt.NDArray[Any], first_row: int) -> npt.NDArray[np.float32]:
     """Some rows of dense features as finite float32."""
     among = _among(first_row, len(block))

@@ -60,6 +60,6 @@ def prior_where_uninformed(graph: Graph, logits: Tensor, nodes: Tensor | None) -
 
 def reached_by_labels(graph: Graph) -> Tensor:
     """Is there a training node in the connected component of each node? (N,)"""
-    matrix = graph.adjacency.with_ones().to_scipy()
+    matrix = graph.neighbour_weights.to_scipy() > 0  # an edge of weight zero connects nothing
     component = torch.from_numpy(connected_components(matrix, directed=False)[1]).long()
     return torch.isin(component, component[graph.train])

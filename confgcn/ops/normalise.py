@@ -30,27 +30,37 @@ def normalise(adjacency: SparseStructure, scores: Tensor, how: Normalisation) ->
     return weights
 
 
-_DEGREE_WEIGHTS: WeakKeyDictionary[SparseStructure, Tensor] = WeakKeyDictionary()
+_DEGREE_WEIGHTS: WeakKeyDictionary[SparseStructure, tuple[Tensor | None, Tensor]] = WeakKeyDictionary()
 
 
-def degree_weights(adjacency: SparseStructure, dtype: torch.dtype) -> Tensor:
-    r"""Kipf and Welling's weights :math:`1 / \sqrt{D_u D_v}` over every edge, (E,); found once for an adjacency."""
-    weights = _DEGREE_WEIGHTS.get(adjacency)
-    if weights is None or weights.dtype != dtype:
-        with torch.inference_mode(False):  # what is kept serves training too
-            weights = normalise(adjacency, torch.ones(adjacency.num_entries, dtype=dtype), "symmetric")
-        _DEGREE_WEIGHTS[adjacency] = weights
+def degree_weights(adjacency: SparseStructure, dtype: torch.dtype, edge_weight: Tensor | None = None) -> Tensor:
+    r"""Kipf and Welling's weights :math:`w_{uv} / \sqrt{D_u D_v}` over every edge, (E,), cached per adjacency.
+
+    w is the ``edge_weight`` (E,), one without, and :math:`D_v = \sum_u w_{uv}`.
+    """
+    given, weights = _DEGREE_WEIGHTS.get(adjacency, (None, None))
+    if weights is None or weights.dtype != dtype or given is not edge_weight:
+        with torch.inference_mode(False):  # cached tensors are used in training too
+            weights = normalise(adjacency, _weights_or_ones(adjacency, dtype, edge_weight), "symmetric")
+        _DEGREE_WEIGHTS[adjacency] = (edge_weight, weights)
     return weights
 
 
-def mean_weights(adjacency: SparseStructure, chosen: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights that average over the chosen edges of a target; where it has none, all are zero.
+def mean_weights(
+    adjacency: SparseStructure, chosen: Tensor, dtype: torch.dtype, edge_weight: Tensor | None = None
+) -> Tensor:
+    """Weights that average over the chosen edges of a target, by their ``edge_weight``; zero where there are none.
 
-    Shapes: ``chosen`` (E,), of bool -> (E,).
+    Shapes: ``chosen`` (E,), of bool; ``edge_weight`` (E,), one without -> (E,).
     """
-    ones = chosen.to(dtype)
-    counts = kernels.active().sum_rows(adjacency, ones).clamp_(min=1.0)
-    return ones / counts.index_select(0, adjacency.rows)
+    weights = chosen.to(dtype) if edge_weight is None else edge_weight.to(dtype) * chosen
+    totals = kernels.active().sum_rows(adjacency, weights)
+    totals = totals.masked_fill_(totals == 0.0, 1.0)
+    return weights / totals.index_select(0, adjacency.rows)
+
+
+def _weights_or_ones(adjacency: SparseStructure, dtype: torch.dtype, edge_weight: Tensor | None) -> Tensor:
+    return torch.ones(adjacency.num_entries, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
 
 
 class _Softmax(HandDerived):

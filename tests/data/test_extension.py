@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -114,3 +116,12 @@ def test_known_nodes_with_other_features_are_refused_or_taken_where_asked() -> N
     named_alone = addition(features=np.array([[9.0, 10.0], [0.0, 0.0]]), labels=None)
     named_alone = RawGraph("new", ["n4", "n3"], np.array([[0, 1]]), named_alone.features, NAMES, num_described=1)
     assert extend_graph(old(), named_alone).graph.features.tolist() == [[0, 1], [2, 3], [9, 10], [4, 5]]
+
+
+def test_weights_of_old_edges_are_kept_and_new_edges_weigh_one() -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1], train=[0, 1], edge_weight=[3.0])
+    addition = RawGraph("more", ["0", "1", "2"], np.array([[0, 1], [1, 2]]), features=np.eye(3, 2))
+    extended = extend_graph(graph, addition).graph
+    assert extended.neighbour_weights.to_scipy().toarray().tolist() == [[0, 3, 0], [3, 0, 1], [0, 1, 0]]
+    given = extend_graph(graph, replace(addition, edge_weight=np.array([3.0, 0.5]))).graph
+    assert given.neighbour_weights.to_scipy().toarray().tolist() == [[0, 3, 0], [3, 0, 0.5], [0, 0.5, 0]]

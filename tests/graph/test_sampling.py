@@ -51,15 +51,15 @@ def test_a_drawn_edge_stands_for_degree_over_drawn(star: Graph) -> None:
     sample = NeighbourSampler(star, fanout=2, depth=1).draw(torch.tensor([0, 6]))
     rows, columns = sample.adjacency.rows, sample.adjacency.indices
     assert (rows[:3].tolist(), int(sample.adjacency.indptr[1])) == ([0, 0, 0], 3)
-    for row, column, importance in zip(rows.tolist(), columns.tolist(), sample.sample.importance.tolist(), strict=True):
-        assert importance == (2.5 if row == 0 and column != 0 else 1.0)
+    for row, column, weight in zip(rows.tolist(), columns.tolist(), sample.edge_weight.tolist(), strict=True):
+        assert weight == (2.5 if row == 0 and column != 0 else 1.0)
 
 
 def test_with_enough_fanout_all_nodes_are_the_graph_itself(small_graph: Graph) -> None:
     sample = NeighbourSampler(small_graph, fanout=1000, depth=3).draw(torch.arange(small_graph.num_nodes))
     assert sample.adjacency.equals(small_graph.adjacency)
     assert torch.equal(sample.train, small_graph.train)
-    assert (sample.sample.importance == 1.0).all()
+    assert (sample.edge_weight == 1.0).all()
 
 
 def test_edges_are_edges_of_the_graph_and_none_is_drawn_twice(small_graph: Graph) -> None:
@@ -107,3 +107,14 @@ def test_the_stream_of_torch_decides(small_graph: Graph) -> None:
         return sampler.draw(seeds)
 
     assert edges_of(drawn(1)) == edges_of(drawn(1)) != edges_of(drawn(2))
+
+
+def test_the_weight_of_a_drawn_edge_is_multiplied_by_the_edges_it_represents(star: Graph) -> None:
+    edges = [(0, leaf) for leaf in range(1, 6)] + [(5, 6)]
+    graph = Graph.build(edges, star.features.numpy(), star.labels, train=star.train, edge_weight=[1, 2, 3, 4, 5, 6])
+    sample = NeighbourSampler(graph, fanout=2, depth=1).draw(torch.tensor([0, 6]))
+    structure, weights = sample.adjacency, sample.edge_weight
+    for row, column, weight in zip(structure.rows.tolist(), structure.indices.tolist(), weights.tolist(), strict=True):
+        target, source = int(sample.node_ids[row]), int(sample.node_ids[column])
+        expected = {(0, 0): 1.0, (6, 6): 1.0, (6, 5): 6.0}.get((target, source), 2.5 * source if target == 0 else 1.0)
+        assert weight == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from confgcn.graph import Graph
@@ -25,3 +26,10 @@ def test_a_part_keeps_the_edges_inside_it_and_what_belongs_to_its_nodes(six_node
     assert part.labels.tolist() == [1, 1, 2]
     assert (part.train.tolist(), part.validation.tolist(), part.test.tolist()) == ([0], [1], [2])
     assert torch.equal(part.features, six_nodes.features[[1, 3, 5]])
+
+
+def test_a_subgraph_keeps_the_weights_of_its_edges() -> None:
+    edges, weights = [(0, 1), (1, 2), (2, 3), (3, 0)], [1.0, 2.0, 3.0, 4.0]
+    graph = Graph.build(edges, np.eye(4), [0, 1, 0, 1], edge_weight=weights)
+    part = induced_subgraph(graph, torch.tensor([1, 2, 3]))
+    assert part.neighbour_weights.to_scipy().toarray().tolist() == [[0, 2, 0], [2, 0, 3], [0, 3, 0]]

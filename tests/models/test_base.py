@@ -206,3 +206,49 @@ def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_n
 def test_a_loss_term_is_a_mean_with_a_count_and_a_sum_without() -> None:
     assert LossTerm(torch.tensor(6.0), count=3, weight=2.0).value() == 4.0
     assert LossTerm(torch.tensor(6.0), weight=2.0).value() == 12.0
+
+
+def weighted(graph: Graph, weights: torch.Tensor) -> Graph:
+    """The same graph with weights (undirected edges,) in the order of the adjacency."""
+    structure = graph.neighbours
+    once = structure.indices < structure.rows
+    edges = torch.stack([structure.indices, structure.rows], dim=1)[once]
+    splits = {split: getattr(graph, split) for split in ("train", "validation", "test")}
+    return Graph.build(edges, graph.features.numpy(), graph.labels, edge_weight=weights[: len(edges)], **splits)
+
+
+def test_weights_of_one_are_no_weights(variant: tuple[str, str], small_graph: Graph) -> None:
+    graph = weighted(small_graph, torch.ones(small_graph.adjacency.num_entries))
+    assert graph.edge_weight is not None
+    with_weights, without = fitted(variant, graph), fitted(variant, replace(graph, edge_weight=None))
+    torch.testing.assert_close(with_weights.predict().logits, without.predict().logits, rtol=1e-4, atol=1e-5)
+
+
+# These know the graph by its edges, walks or pairs: they do not read weights.
+WITHOUT_WEIGHTS = {"feat", "deepwalk", "planetoid", "semi_emb"}
+
+
+def test_a_heavier_edge_changes_the_prediction(variant: tuple[str, str], small_graph: Graph) -> None:
+    weights = torch.ones(small_graph.adjacency.num_entries)
+    plain, heavy = (
+        fitted(variant, weighted(small_graph, w)).predict().logits for w in (weights, 1 + 4 * (weights.cumsum(0) % 3))
+    )
+    assert torch.equal(plain, heavy) is (variant[0] in WITHOUT_WEIGHTS)
+
+
+def test_an_edge_of_weight_zero_carries_no_message(variant: tuple[str, str], small_graph: Graph) -> None:
+    if variant[0] in WITHOUT_WEIGHTS | {"gpnn"}:  # whose partition follows the edges
+        pytest.skip("reads no weights")
+    structure = small_graph.neighbours
+    once = structure.indices < structure.rows
+    edges = torch.stack([structure.indices, structure.rows], dim=1)[once]
+    kept = torch.arange(len(edges)) % 4 > 0
+    splits = {split: getattr(small_graph, split) for split in ("train", "validation", "test")}
+    zero, fewer = (
+        Graph.build(
+            edges[rows], small_graph.features.numpy(), small_graph.labels, edge_weight=kept[rows].float(), **splits
+        )
+        for rows in (torch.ones_like(kept), kept)
+    )
+    logits = [fitted(variant, graph, dropout=0.0, node_dropout=0.0).predict().logits for graph in (zero, fewer)]
+    torch.testing.assert_close(*logits, rtol=1e-3, atol=1e-4)

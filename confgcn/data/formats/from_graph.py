@@ -20,7 +20,8 @@ def from_raw(graph: RawGraph, nodes: NodeData, name: str) -> RawGraph:
         return graph
     carried = {key: getattr(graph, key) for key in ("features", "labels", "split", "class_names", "feature_names")}
     filled = nodes.with_own(names=graph.ids, **carried)
-    return replace(filled.raw(graph.name, graph.edges, len(graph.ids)), remarks=graph.remarks)
+    raw = filled.raw(graph.name, graph.edges, len(graph.ids))
+    return replace(raw, remarks=graph.remarks, edge_weight=graph.edge_weight)
 
 
 def from_graph(graph: Graph, nodes: NodeData, name: str) -> RawGraph:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from confgcn.data.raw import PARTS
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix
@@ -57,6 +58,8 @@ class GraphArrays:
 
 def arrays_of_graph(graph: Graph) -> GraphArrays:
     """Those of a graph in memory, every edge once; sparse features are made dense, a block at a time."""
+    if graph.edge_weight is not None:
+        raise UsageError(f"{graph.name}: a graph with edge weights cannot be written as a store; write an .npz archive")
     features: Any = graph.features
     is_sparse = isinstance(features, SparseMatrix)
     matrix = features.to_scipy() if is_sparse else features.numpy()

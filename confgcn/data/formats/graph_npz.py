@@ -42,6 +42,8 @@ def graph_npz_bytes(raw: RawGraph) -> bytes:
     """The graph as an npz archive."""
     arrays: Arrays = {MARKER: np.array(VERSION), "edges": np.asarray(raw.edges, dtype=np.int64).reshape(-1, 2)}
     arrays |= _feature_arrays(raw.features)
+    if raw.edge_weight is not None:
+        arrays["edge_weight"] = np.asarray(raw.edge_weight)
     texts: dict[str, Sequence[str] | None] = {
         "name": [raw.name],
         "ids": raw.ids,
@@ -85,6 +87,7 @@ def read_graph_npz(path: Path) -> RawGraph:
         None if split is None else [part or "" for part in split],
         texts.get("class_names"),
         tuple(texts["remarks"]),
+        edge_weight=arrays.get("edge_weight"),
     )
 
 

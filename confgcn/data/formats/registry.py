@@ -96,7 +96,10 @@ def write_graph(raw: RawGraph, path: Path, *, tables: str = "csv", overwrite: bo
     if suffix == ".gz" or (by_suffix is not None and _is_folder_format(by_suffix)):
         files = " or ".join(s for row in FILE_FORMATS if row.write and not _is_folder_format(row) for s in row.suffixes)
         raise UsageError(f"{path}: tables are written to a folder; give a path without a suffix, or {files}")
-    write = (by_suffix or folders[tables]).write
+    chosen = by_suffix or folders[tables]
+    if raw.edge_weight is not None and chosen.name != "npz":
+        raise UsageError(f"{path}: edge weights can be written to a .npz archive only; give a path that ends in .npz")
+    write = chosen.write
     assert write is not None  # the row was chosen for it
     return write(raw, path, overwrite=overwrite)
 

@@ -48,8 +48,9 @@ class GAT(InductiveMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         field = graph.receptive_field(nodes, depth=2)
         first, second = field.hops
-        hidden = functional.elu(self.hidden(first, field.features)).flatten(1)
-        return Prediction(self.output(second, hidden).mean(1), nodes=nodes)
+        weight = None if graph.edge_weight is None else field.pick(graph.edge_weight)
+        hidden = functional.elu(self.hidden(first, field.features, weight)).flatten(1)
+        return Prediction(self.output(second, hidden, weight).mean(1), nodes=nodes)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.parameters()), "weight_decay": self.weight_decay}]
@@ -76,10 +77,12 @@ class Attention(nn.Module):
         self.offset = nn.Parameter(torch.zeros(num_heads))  # c
         self.bias = nn.Parameter(torch.zeros(num_heads, width))  # b
 
-    def forward(self, hop: Hop, features: Tensor | SparseMatrix) -> Tensor:
+    def forward(self, hop: Hop, features: Tensor | SparseMatrix, edge_weight: Tensor | None = None) -> Tensor:
         z = torch.stack([matmul(self._drop(features), weight) for weight in self.weights], dim=1)
         of_target, of_source = (hop.targets(z) * self.at_target).sum(-1), (z * self.at_source).sum(-1)
         scores = functional.leaky_relu(edge_sum(hop.structure, of_target + self.offset, of_source), SLOPE)
+        if edge_weight is not None:  # multiplies each exponential of the softmax
+            scores = scores + hop.pick(edge_weight).log()[:, None]
         attention = normalise(hop.structure, scores, "softmax")
         return aggregate(hop.structure, self._drop(attention), self._drop(z)) + self.bias
 

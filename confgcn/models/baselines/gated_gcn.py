@@ -51,9 +51,9 @@ class GatedGCN(InductiveMethod):
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         field = graph.receptive_field(nodes, depth=len(self.layers))
-        weights = degree_weights(graph.adjacency, next(self.parameters()).dtype)
+        weights = degree_weights(graph.adjacency, next(self.parameters()).dtype, graph.edge_weight)
         if self.normalisation == "none":
-            weights = torch.ones_like(weights)
+            weights = torch.ones_like(weights) if graph.edge_weight is None else graph.edge_weight
         edge_weights = field.pick(weights)  # of the edges it reads
         hidden: Any = field.features
         for number, (hop, layer) in enumerate(zip(field.hops, self.layers, strict=True)):

@@ -47,7 +47,9 @@ class GCN(InductiveMethod):
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         field = graph.receptive_field(nodes, depth=len(self.weights))
-        edge_weights = field.pick(degree_weights(graph.adjacency, self.weights[0].dtype))  # of the edges it reads
+        edge_weights = field.pick(
+            degree_weights(graph.adjacency, self.weights[0].dtype, graph.edge_weight)
+        )  # of the edges it reads
         first, *others = zip(field.hops, self.weights, strict=True)
         hidden = self._convolve(edge_weights, field.features, *first)
         for hop, weight in others:

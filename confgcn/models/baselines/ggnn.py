@@ -38,7 +38,7 @@ class GGNN(InductiveMethod):
         field = graph.receptive_field(nodes, depth=self.num_steps)
         adjacency = graph.adjacency
         is_neighbour = adjacency.rows != adjacency.indices
-        weights = field.pick(mean_weights(adjacency, is_neighbour, self.input.weight.dtype))
+        weights = field.pick(mean_weights(adjacency, is_neighbour, self.input.weight.dtype, graph.edge_weight))
         state = self.input(field.features)
         for hop in field.hops:
             message = aggregate(hop.structure, hop.pick(weights), state)

@@ -78,7 +78,8 @@ class GPNN(AbstractMethod):
         is_neighbour = adjacency.rows != adjacency.indices
         is_inside = part[adjacency.rows] == part[adjacency.indices]
         chosen = {"inside": is_neighbour & is_inside, "across": ~is_inside}
-        return {name: mean_weights(adjacency, edges, self.input.weight.dtype) for name, edges in chosen.items()}
+        dtype, weight = self.input.weight.dtype, graph.edge_weight
+        return {name: mean_weights(adjacency, edges, dtype, weight) for name, edges in chosen.items()}
 
     def update(self, hop: Hop, weights: Tensor, state: Tensor, *, everyone: bool) -> Tensor:
         """One step, of every node or of those alone that have an edge of the kind."""

@@ -22,8 +22,8 @@ class LabelPropagation(AbstractMethod):
 
     .. math:: (D_{uu} - W_{uu}) F_u = W_{ul} Y_l
 
-    for the unlabelled nodes u and the labelled l that an edge path leads to; W has a one for every edge and no self
-    loops. A node in a component without a label gets the prior (``confgcn.models.prior``).
+    for the unlabelled nodes u and the labelled l that an edge path leads to; W holds the weights of the edges, without
+    self loops. A node in a component without a label gets the prior (``confgcn.models.prior``).
 
     Args:
         mass_normalisation: scale the column of class c so that its sum over u is in proportion to the class's
@@ -67,8 +67,8 @@ class LabelPropagation(AbstractMethod):
 
 def harmonic_scores(graph: Graph, known: FloatArray, labelled: BoolArray, unlabelled: BoolArray) -> FloatArray:
     """F_u, (unlabelled, C), for the Y_l of the labelled nodes."""
-    adjacency = graph.neighbours.with_ones().to_scipy()  # W
-    degrees = graph.degrees.numpy()[unlabelled].astype(float)
+    adjacency = graph.neighbour_weights.to_scipy()  # W
+    degrees = adjacency.sum(1)[unlabelled]
     laplacian = sp.diags_array(degrees) - adjacency[unlabelled][:, unlabelled]
     solution = solve(aslinearoperator(laplacian), adjacency[unlabelled][:, labelled] @ known, diagonal=degrees)
     scores: FloatArray = solution.clip(min=0.0)  # a zero may come out of the solver a little below

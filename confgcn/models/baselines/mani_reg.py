@@ -63,8 +63,9 @@ class ManiReg(InductiveMethod):
 
     def system(self, graph: Graph, features: sp.csr_array, known: sp.csr_array) -> tuple[LinearOperator, FloatArray]:
         """The matrix of the equation for w as what it does to a vector, and its diagonal."""
-        degrees = graph.degrees.numpy().astype(float)
-        laplacian = sp.diags_array(degrees) - graph.neighbours.with_ones().to_scipy()  # L
+        adjacency = graph.neighbour_weights.to_scipy()  # W
+        degrees = adjacency.sum(1)
+        laplacian = sp.diags_array(degrees) - adjacency  # L
 
         def times(w: FloatArray) -> FloatArray:
             smooth = features.T @ (laplacian @ (features @ w))

@@ -10,7 +10,7 @@ from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.prior import log_probabilities
 from confgcn.models.ranges import Count, Positive
 from confgcn.ops import aggregate
-from confgcn.sparse import SparseStructure
+from confgcn.sparse import SparseMatrix
 
 
 class TACO(AbstractMethod):
@@ -60,20 +60,20 @@ class TACO(AbstractMethod):
         mu = torch.zeros_like(y)
         s = torch.full_like(y, self.beta / self.alpha)  # where R = 0
         for _ in range(self.sweeps):
-            mu = self.best_mu(graph.neighbours, mu, s, y, d)
-            s = self.best_covariance(graph.neighbours, mu, y, d)
+            mu = self.best_mu(graph.neighbour_weights, mu, s, y, d)
+            s = self.best_covariance(graph.neighbour_weights, mu, y, d)
         self.mu.copy_(mu)
         self.precision.copy_(1.0 / s)
         self.log_probabilities.copy_(log_probabilities(graph, mu, reached=mu.sum(1) > 0))
 
-    def best_mu(self, edges: SparseStructure, mu: Tensor, s: Tensor, y: Tensor, d: Tensor) -> Tensor:
+    def best_mu(self, edges: SparseMatrix, mu: Tensor, s: Tensor, y: Tensor, d: Tensor) -> Tensor:
         """The minimum over each mu with all else fixed; zero where nothing speaks, (N, C)."""
         precision, known = 1.0 / s, d * (1.0 / s + 1.0 / self.gamma)
         above = _sum(edges, precision * mu) + precision * _sum(edges, mu) + known * y
         below = _sum(edges, precision) + precision * _sum(edges, torch.ones_like(mu)) + known
         return torch.where(below > 0, above / below, 0.0)
 
-    def best_covariance(self, edges: SparseStructure, mu: Tensor, y: Tensor, d: Tensor) -> Tensor:
+    def best_covariance(self, edges: SparseMatrix, mu: Tensor, y: Tensor, d: Tensor) -> Tensor:
         """The minimum over each s with mu fixed, (N, C)."""
         degrees = _sum(edges, torch.ones_like(mu))
         disagreement = _sum(edges, mu.square()) - 2.0 * mu * _sum(edges, mu) + degrees * mu.square()
@@ -81,6 +81,6 @@ class TACO(AbstractMethod):
         return (self.beta + (self.beta**2 + 2.0 * self.alpha * r).sqrt()) / (2.0 * self.alpha)
 
 
-def _sum(edges: SparseStructure, values: Tensor) -> Tensor:
-    """Over the neighbours of each node."""
-    return aggregate(edges, values.new_ones(edges.num_entries), values)
+def _sum(edges: SparseMatrix, values: Tensor) -> Tensor:
+    """The weighted sum over the neighbours of each node."""
+    return aggregate(edges.structure, edges.values, values)

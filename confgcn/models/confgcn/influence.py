@@ -26,7 +26,7 @@ def influence(
     score: Literal["distance", "uniform"],
     distance_offset: float,
     normalisation: Literal["none", "softmax"],
-    importance: Tensor | None = None,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     r"""Influence over every edge of the field (section 5), from the distance over all edges (E,).
 
@@ -36,16 +36,15 @@ def influence(
     have infinite influence. The released code then takes a softmax over N(v). ``uniform`` gives every edge a
     score of one before normalisation: the control that shows what the confidences contribute.
 
-    In a sample of a graph an edge stands for several, its ``importance`` (E,): it counts so often in a sum, and in the
-    sum below a softmax.
+    An ``edge_weight`` (E,) multiplies the influence; under a softmax it multiplies each exponential.
     """
     structure = field.hops[0].structure  # of the targets that the field reads, with all their edges
-    copies = None if importance is None else field.pick(importance)
+    weight = None if edge_weight is None else field.pick(edge_weight)
     if score == "uniform":
-        return _normalised(structure, torch.ones_like(field.pick(distance.detach())), normalisation, copies)
-    logs = None if copies is None else copies.log()
+        return _normalised(structure, torch.ones_like(field.pick(distance.detach())), normalisation, weight)
+    logs = None if weight is None else weight.log()
     weights: Tensor = _Influence.of(distance, field, structure, distance_offset, normalisation, logs)
-    return weights if copies is None or normalisation == "softmax" else weights * copies
+    return weights if weight is None or normalisation == "softmax" else weights * weight
 
 
 def trusting_influence(
@@ -56,13 +55,13 @@ def trusting_influence(
     score: InfluenceScore,
     distance_offset: float,
     normalisation: InfluenceNormalisation,
-    importance: Tensor | None = None,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     """Influence over every edge of the field from ``beliefs``: mu and precision (N, C), and the distance (E,).
 
     No gradient reaches the beliefs through it: they would learn to trust whoever makes the training labels fit. A
-    score that is a ``distance`` is c / (d_M + c), so that nobody counts more than fully. ``importance`` is as in
-    :func:`influence`; a walk, which takes the mean over the neighbours that were drawn, needs none.
+    score that is a ``distance`` is c / (d_M + c), so that nobody counts more than fully. ``edge_weight`` is as in
+    :func:`influence`; under a walk it weighs the mean over the neighbours.
     """
     mu, precision, distance = (quantity.detach() for quantity in beliefs)
     if score == "agreement":
@@ -72,17 +71,17 @@ def trusting_influence(
     else:
         scores = distance_offset / (distance.clamp(min=0.0) + distance_offset)  # precisions may be negative
     if normalisation == "walk":
-        return field.pick(walk(adjacency, scores))
-    copies = None if importance is None else field.pick(importance)
-    return _normalised(field.hops[0].structure, field.pick(scores), normalisation, copies)
+        return field.pick(walk(adjacency, scores, edge_weight))
+    weight = None if edge_weight is None else field.pick(edge_weight)
+    return _normalised(field.hops[0].structure, field.pick(scores), normalisation, weight)
 
 
 def _normalised(
-    structure: SparseStructure, scores: Tensor, how: Literal["none", "softmax"], copies: Tensor | None
+    structure: SparseStructure, scores: Tensor, how: Literal["none", "softmax"], weight: Tensor | None
 ) -> Tensor:
-    if copies is None:
+    if weight is None:
         return normalise(structure, scores, how)
-    return normalise(structure, scores + copies.log(), how) if how == "softmax" else scores * copies
+    return normalise(structure, scores + weight.log(), how) if how == "softmax" else scores * weight
 
 
 def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
@@ -108,17 +107,24 @@ def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tens
     return odds / (odds + (1.0 - common))
 
 
-def walk(adjacency: SparseStructure, scores: Tensor) -> Tensor:
+def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None = None) -> Tensor:
     r"""Scores (E,) from 0 to 1 as the steps of a random walk, which stays where it is rather than go astray.
 
-    .. math:: r_{uv} = (1 - \beta) \frac{s_{uv}}{|N(v) \setminus v|}, \qquad r_{vv} = 1 - \sum_{u \ne v} r_{uv}
+    .. math:: r_{uv} = (1 - \beta) \frac{w_{uv} s_{uv}}{\sum_{u' \ne v} w_{u'v}}, \qquad
+              r_{vv} = 1 - \sum_{u \ne v} r_{uv}
+
+    w is the ``edge_weight`` (E,), one without.
 
     Unlike a softmax it does not share out among the neighbours what none of them deserves: a node that nobody agrees
     with listens to itself. An edge's influence depends on nobody but its two ends.
     """
     is_loop = adjacency.indices == adjacency.rows
-    neighbours = adjacency.indptr.diff().sub_(1).clamp_(min=1).to(scores.dtype)
-    weights = (scores * (1.0 - SELF_SHARE) / neighbours.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
+    if edge_weight is None:
+        totals = adjacency.indptr.diff().sub_(1).clamp_(min=1).to(scores.dtype)
+    else:
+        totals = kernels.active().sum_rows(adjacency, edge_weight.masked_fill(is_loop, 0.0))
+        totals, scores = totals.masked_fill_(totals == 0.0, 1.0), scores * edge_weight
+    weights = (scores * (1.0 - SELF_SHARE) / totals.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
     rest = 1.0 - kernels.active().sum_rows(adjacency, weights)
     return weights.masked_scatter_(is_loop, rest)
 

@@ -21,15 +21,15 @@ NEAREST_TO_BOUND = 1e-6  # so that logarithms stay finite
 BLOCK_ROWS = 4096  # of what is only added up: few enough to stay in a processor's cache
 
 
-def smooth_loss(distance: Tensor, importance: Tensor | None = None) -> Tensor:
+def smooth_loss(distance: Tensor, edge_weight: Tensor | None = None) -> Tensor:
     r"""Neighbours have similar label distributions.
 
     .. math:: L_{smooth} = \sum_{(u,v) \in E} (\mu_u - \mu_v)^T (\Sigma_u^{-1} + \Sigma_v^{-1}) (\mu_u - \mu_v)
 
-    ``distance`` (E,) holds every undirected edge twice, and self loops at distance zero: hence the half. Of a sample an
-    edge counts by its ``importance`` (E,).
+    ``distance`` (E,) holds every undirected edge twice, and self loops at distance zero: hence the half. Every term
+    is multiplied by the ``edge_weight`` (E,).
     """
-    return 0.5 * (distance.sum() if importance is None else torch.dot(distance, importance))
+    return 0.5 * (distance.sum() if edge_weight is None else torch.dot(distance, edge_weight))
 
 
 def trusted_smooth_loss(distance: Tensor, influence: Tensor) -> Tensor:

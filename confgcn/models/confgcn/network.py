@@ -165,7 +165,6 @@ class ConfGCN(AbstractMethod):
         self, graph: Graph, field: ReceptiveField, mu: Tensor, precision: Tensor, distance: Tensor
     ) -> Tensor:
         """The same for every layer."""
-        importance = None if graph.sample is None else graph.sample.importance
         if self.influence == "agreement" or self.normalisation == "walk":
             return trusting_influence(
                 graph.adjacency,
@@ -174,7 +173,7 @@ class ConfGCN(AbstractMethod):
                 score=self.influence,
                 distance_offset=self.distance_offset,
                 normalisation=self.normalisation,
-                importance=importance,
+                edge_weight=graph.edge_weight,
             )
         return influence(
             field,
@@ -182,7 +181,7 @@ class ConfGCN(AbstractMethod):
             score=self.influence,
             distance_offset=self.distance_offset,
             normalisation=self.normalisation,
-            importance=importance,
+            edge_weight=graph.edge_weight,
         )
 
     def _convolve(
@@ -277,8 +276,8 @@ class ConfGCN(AbstractMethod):
     def _smooth(self, graph: Graph, prediction: Prediction) -> Tensor:
         if self.smooth_over == "influence":
             return losses.trusted_smooth_loss(require(prediction.distance), require(prediction.influence))
-        distance, sample = require(prediction.distance), graph.sample
-        return losses.smooth_loss(distance, None if sample is None else sample.importance[: len(distance)])
+        distance, weight = require(prediction.distance), graph.edge_weight
+        return losses.smooth_loss(distance, None if weight is None else weight[: len(distance)])
 
     def _label(self, graph: Graph, prediction: Prediction) -> Tensor:
         mu, precision = require(prediction.mu), require(prediction.precision)

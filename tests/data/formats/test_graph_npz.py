@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from confgcn.data.formats.graph_npz import graph_npz_bytes, is_graph_npz, read_graph_npz
 from confgcn.data.formats.npz import read_npz
-from confgcn.data.raw import RawGraph
+from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError, DataError
+from confgcn.graph import Graph
 
 EVERYTHING: dict[str, Any] = {
     "name": "a graph",
@@ -103,3 +104,10 @@ def test_half_of_a_sparse_matrix_is_corrupt(tmp_path: Path) -> None:
 def test_text_that_is_no_unicode_cannot_be_written() -> None:
     with pytest.raises(DataError, match=r"ids: .* cannot be written as UTF-8"):
         graph_npz_bytes(RawGraph(**{**EVERYTHING, "ids": ["a", "b", "\ud800"]}))
+
+
+def test_edge_weights_are_kept(tmp_path: Path) -> None:
+    graph = Graph.build([(0, 1), (2, 1)], np.eye(3), [0, 1, 0], train=[0, 1], edge_weight=[3.0, 0.5])
+    path = tmp_path / "graph.npz"
+    path.write_bytes(graph_npz_bytes(raw_from_graph(graph)))
+    assert read_graph_npz(path).build().fingerprint == graph.fingerprint

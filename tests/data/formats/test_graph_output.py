@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.formats.table import TableOptions
-from confgcn.data.raw import RawGraph
+from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import DataError, UsageError
+from confgcn.graph import Graph
 
 FORMATS = ("csv", "parquet", "graph.npz", "graph.graphml")
 ODD = [
@@ -212,3 +213,10 @@ def test_characters_that_a_format_has_not_are_named(tmp_path: Path, kind: str, t
     with pytest.raises(DataError, match=r"write an \.npz file"):
         through(small(ids=["a", text]), tmp_path, kind)
     assert list(through(small(ids=["a", text]), tmp_path, "graph.npz").ids) == ["a", text]
+
+
+@pytest.mark.parametrize("name", ["graph.graphml", "folder"])
+def test_formats_without_edge_weights_refuse_to_drop_them(tmp_path: Path, name: str) -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1], edge_weight=[3.0])
+    with pytest.raises(UsageError, match=r"edge weights can be written to a \.npz archive only"):
+        write_graph(raw_from_graph(graph), tmp_path / name)

@@ -92,7 +92,7 @@ def test_many_sweeps_end_at_the_minimum(connected: Graph, alpha: float, beta: fl
 def test_an_update_of_mu_is_its_minimum(connected: Graph, alpha: float, beta: float, gamma: float) -> None:
     method = TACO(Shape.of(connected), alpha=alpha, beta=beta, gamma=gamma)
     mu, s = random_point(connected)
-    best = method.best_mu(connected.neighbours, mu, s, *targets(connected))
+    best = method.best_mu(connected.neighbour_weights, mu, s, *targets(connected))
     assert_each_is_a_minimum(best, mu, lambda point: objective(method, connected, point, s))
 
 
@@ -100,7 +100,7 @@ def test_an_update_of_mu_is_its_minimum(connected: Graph, alpha: float, beta: fl
 def test_an_update_of_the_covariance_is_its_minimum(connected: Graph, alpha: float, beta: float, gamma: float) -> None:
     method = TACO(Shape.of(connected), alpha=alpha, beta=beta, gamma=gamma)
     mu, s = random_point(connected)
-    best = method.best_covariance(connected.neighbours, mu, *targets(connected))
+    best = method.best_covariance(connected.neighbour_weights, mu, *targets(connected))
     assert_each_is_a_minimum(best, s, lambda point: objective(method, connected, mu, point))
     (gradient,) = torch.autograd.grad(objective(method, connected, mu, best.requires_grad_()), best)
     assert gradient.abs().max() < 1e-10

@@ -31,7 +31,7 @@ from confgcn.models.base import require
 from confgcn.runs.settings import RunSettings, make_method, resolve
 from confgcn.runs.stored_graph import columns_of, make_shards
 from confgcn.sparse import SparseMatrix
-from confgcn.training.group import ALONE
+from confgcn.training.group import SINGLE_PROCESS
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 
@@ -127,7 +127,7 @@ def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor
 
 def two_steps(graph: Graph, task: Task) -> tuple[float, dict[str, Tensor]]:
     """The loss and the gradients of one process."""
-    loop, loss = stepped(graph, task, ALONE)
+    loop, loss = stepped(graph, task, SINGLE_PROCESS)
     return loss, {name: p.grad for name, p in loop.parameters.items() if p.grad is not None}
 
 
@@ -137,7 +137,7 @@ def stepped(graph: Graph, task: Task, group: Any) -> tuple[TrainingLoop, float]:
     with seeded(0):
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
         loop.train_step()
-        loss = sum(loop.find_gradients().values())
+        loss = sum(loop.compute_gradients().values())
     torch.set_default_dtype(torch.float32)
     return loop, loss
 

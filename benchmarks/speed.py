@@ -126,7 +126,7 @@ def loop_steps(title: str, loop: TrainingLoop, path: str) -> dict[str, Step]:
     return {
         title: on(path, loop.train_step),
         f"{title} + evaluation": on(path, loop.train_step, loop.predict),
-        f"{title} + validation": on(path, loop.train_step, loop.evaluate),
+        f"{title} + validation": on(path, loop.train_step, loop.validate),
     }
 
 

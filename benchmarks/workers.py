@@ -42,7 +42,7 @@ from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.graph import Graph
 from confgcn.io.allocator import keep_freed_memory, return_freed_memory
 from confgcn.runs.settings import RunSettings, make_method, resolve
-from confgcn.training.group import ALONE
+from confgcn.training.group import SINGLE_PROCESS
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 
@@ -158,7 +158,7 @@ def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
     torch.set_num_threads(threads)
     settings = settings_of(preset)
     if "RANK" not in os.environ:
-        print(json.dumps({"workers": 1, **measured(load_whole(folder), settings, steps, ALONE)}))
+        print(json.dumps({"workers": 1, **measured(load_whole(folder), settings, steps, SINGLE_PROCESS)}))
         return
     with joined_group() as group:
         part = load_shard(folder, group.rank, group.size)
@@ -167,7 +167,7 @@ def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
 
 
 def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dict[str, Any]:
-    (keep_freed_memory if group is ALONE else return_freed_memory)()  # as the command line does
+    (keep_freed_memory if group is SINGLE_PROCESS else return_freed_memory)()  # as the command line does
     with seeded(0):
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
     halo = graph.halo

@@ -9,7 +9,7 @@ import typer
 
 from confgcn.cli.console import AsJson, SplitSeed, notice, path_option, print_json
 from confgcn.cli.graph_options import takes_graph
-from confgcn.limits import MAX_PARTS
+from confgcn.limits import MAX_SHARDS
 
 if TYPE_CHECKING:
     from confgcn.runs.graph_input import GraphInput
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @takes_graph
 def partition(
     graph_input: GraphInput,
-    parts: Annotated[int, typer.Option(min=1, max=MAX_PARTS, help="Number of shards: at least one a worker.")],
+    parts: Annotated[int, typer.Option(min=1, max=MAX_SHARDS, help="Number of shards: at least one a worker.")],
     out: Annotated[Path, path_option(help="New folder for the shards.")],
     by: Annotated[
         Literal["metis", "hash"] | None,

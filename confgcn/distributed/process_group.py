@@ -41,13 +41,13 @@ class ProcessGroup:
         """Was it written down, now or before the job was started again?"""
         return bool(self.store.check([f"confgcn/{what}"]))
 
-    def add(self, numbers: Sequence[float]) -> list[float]:
+    def sum(self, numbers: Sequence[float]) -> list[float]:
         total = torch.tensor(list(numbers), dtype=torch.double)
         dist.all_reduce(total)
         sums: list[float] = total.tolist()
         return sums
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def sum_tensors(self, tensors: Sequence[Tensor]) -> None:
         together = torch.cat([tensor.reshape(-1) for tensor in tensors])
         dist.all_reduce(together)
         for tensor, total in zip(tensors, together.split([tensor.numel() for tensor in tensors]), strict=True):
@@ -55,12 +55,12 @@ class ProcessGroup:
 
     def wait(self) -> None:
         """Until all have come so far."""
-        self.add([0.0])
+        self.sum([0.0])
 
     def collect(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         """To the first process what each of them gives, one after the other; to the others nothing."""
         own = [float(len(tensor)) for tensor in tensors]
-        sizes = [self.add(own if rank == self.rank else [0.0] * len(own)) for rank in range(self.size)]
+        sizes = [self.sum(own if rank == self.rank else [0.0] * len(own)) for rank in range(self.size)]
         if self.rank:
             for tensor in tensors:
                 dist.send(tensor.contiguous(), 0)

@@ -13,7 +13,7 @@ from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts
 from confgcn.graph.validation import MAX_NODES, checked_names
 from confgcn.io.json_files import checked_record, read_checksummed_json
-from confgcn.limits import MAX_PARTS, MAX_SPLIT_SEED
+from confgcn.limits import MAX_SHARDS, MAX_SPLIT_SEED
 
 KEY, LAYOUT = "confgcn_shards", 1
 
@@ -30,7 +30,7 @@ class ShardRecord(BaseModel):
     name: str
     is_named: bool
     split_seed: Annotated[int, Field(ge=0, le=MAX_SPLIT_SEED)]
-    parts: Annotated[int, Field(ge=1, le=MAX_PARTS)]
+    parts: Annotated[int, Field(ge=1, le=MAX_SHARDS)]
     cut_by: Literal["metis", "hash"]
     crossing: Whole
     num_nodes: Annotated[int, Field(ge=1, le=MAX_NODES)]

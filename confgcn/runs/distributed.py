@@ -35,7 +35,7 @@ from confgcn.runs.stored_graph import ShardedGraph, columns_of, make_shards, par
 from confgcn.runs.train import Notify, resumable, summarise
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import Checkpointer, StopInSetup, resume_from
+from confgcn.training.checkpoint import Checkpointer, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 from confgcn.training.selection import needs_validation
@@ -55,7 +55,7 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
         with joined_group() as group, ExitStack() as held:
             notify = notify if group.rank == 0 else _say_nothing
             directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
-            if not group.add([directory.finished if group.rank == 0 else 0])[0]:
+            if not group.sum([directory.finished if group.rank == 0 else 0])[0]:
                 watching = callbacks if group.rank == 0 else ()
                 part, prediction = _train(directory, folder, request, settings, group, stop, notify, watching)
                 stop.at_once = True  # what follows is found again from the last checkpoint
@@ -81,7 +81,7 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
         raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
     if not method_class(settings.method).supports_shards:
         raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
-    check_batches(method_class(settings.method), settings.recipe, in_parts=True)
+    check_batches(method_class(settings.method), settings.recipe, in_shards=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
     if isinstance(request.graph_input, ShardedGraph):
@@ -121,7 +121,7 @@ def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGr
     own = folder.parts_of(group.rank, group.size)
     split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
     classes = torch.bincount(labels[split == SPLIT.index("train")], minlength=len(folder.record.class_names))
-    *labelled, held_out = group.add([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
+    *labelled, held_out = group.sum([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
     if sum(count > 0 for count in labelled) < 2:
         raise DataError(f"{folder.path}: training labels are of fewer than two classes; at least two are needed")
     if not held_out and needs_validation(settings.recipe.select, settings.recipe.stop):
@@ -209,7 +209,7 @@ def _train(
     with seeded(request.seed):
         method = make_method(prepared, settings)
         check_memory(method)
-        watching = [*callbacks, StopInSetup(stop), Checkpointer(directory.checkpoints, stop)]
+        watching = [*callbacks, Checkpointer(directory.checkpoints, stop)]
         loop = TrainingLoop(method, prepared, settings.recipe, watching, group=group)
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)

@@ -33,7 +33,7 @@ class Trained:
     def by(cls, loop: TrainingLoop) -> Trained:
         """In the loop's own process, which then lets go of what only training needs: most of the memory."""
         loop.release()
-        accuracy = (loop.best or loop.evaluate()).get("validation_accuracy")
+        accuracy = (loop.best or loop.validate()).get("validation_accuracy")
         return cls(loop.graph, loop.method, loop.predict(), loop.history, loop.best, accuracy)
 
 

@@ -27,7 +27,7 @@ from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import Checkpointer, StopInSetup, StopWhenAsked, resume_from
+from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 
@@ -130,8 +130,7 @@ def run_once(
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
-    callbacks = [*callbacks, StopInSetup(stop)]
-    crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopWhenAsked(stop)], seed=seed, notify=notify)
+    crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopOnSignal(stop)], seed=seed, notify=notify)
     with seeded(seed):
         loop = _last_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
         for notice in resume_from(directory.checkpoints, loop):

@@ -22,7 +22,7 @@ from confgcn.runs.request import RunRequest
 from confgcn.runs.settings import RunSettings
 from confgcn.runs.train import Notify, graphs_of_runs, make_loop
 from confgcn.training.callbacks import Callback
-from confgcn.training.checkpoint import StopInSetup, StopWhenAsked
+from confgcn.training.checkpoint import StopOnSignal
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 
@@ -70,7 +70,7 @@ def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -
     def objective(trial: optuna.Trial) -> float:
         with _left_untold():
             chosen = replace(request, overrides=_suggest(trial, ranges))
-            return validation_accuracy(chosen, [StopInSetup(stop), StopWhenAsked(stop)])
+            return validation_accuracy(chosen, [StopOnSignal(stop)])
 
     return objective
 
@@ -191,7 +191,7 @@ def validation_accuracy(request: RunRequest, callbacks: Sequence[Callback] = ())
             loop = _trained(graph, settings, callbacks, seed=request.seed + run)
         except DivergedError:
             continue
-        total += loop.evaluate()["validation_accuracy"]
+        total += loop.validate()["validation_accuracy"]
     return total / request.seeds
 
 

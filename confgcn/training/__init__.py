@@ -1,1 +1,1 @@
-"""The one training loop, and what keeps a run: configuration, rules, checkpoints, run directory."""
+"""The training loop for all methods: recipe, optimisers, selection and stopping rules, checkpoints."""

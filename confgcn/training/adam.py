@@ -11,7 +11,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.training.group import squared_norm
-from confgcn.training.optimiser_rows import numbers_in, rows_in
+from confgcn.training.optimiser_rows import gradient_rows, gradient_values
 
 SquaredNorm = Callable[[Tensor], float]
 
@@ -22,13 +22,12 @@ class Adam:
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad s \leftarrow \beta_2 s + (1 - \beta_2) g^2, \quad
               w \leftarrow w - \alpha \frac{m / (1 - \beta_1^t)}{\sqrt{s / (1 - \beta_2^t)} + \epsilon}
 
-    Of a gradient that is sparse (``training.optimiser_rows``) only its rows and their moments are changed, decay
-    included; t counts all steps, those that have left a row alone too.
+    With a sparse gradient (``training.optimiser_rows``) only its rows and their moments change, decay included; t
+    counts all steps, also those that did not change a row.
 
     Args:
-        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` adds that share of w to g. It is a
-            number, or a function of the squared norm of w that gives one. A group may have a ``learning_rate`` of
-            its own.
+        groups: a method's ``parameter_groups``. ``weight_decay`` is a number, or a function of the squared norm of w
+            that gives one; that multiple of w is added to g. ``learning_rate`` of a group replaces the general one.
         learning_rate: :math:`\alpha` of the other groups.
         norm: the squared norm of w, of which this process may have only some rows.
     """
@@ -46,14 +45,19 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change every parameter; one that nothing depends on has a gradient of zero."""
+        """Change every parameter; a missing gradient is zero."""
         self.steps += 1
         growth, root = 1.0 - self.MEAN_DECAY**self.steps, math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
-        for (weight, mean, square), decay, rate in zip(self.moments, self.decays, self.rates, strict=True):
+        adam_step = kernels.active().adam_step
+        for state, decay, rate in zip(self.moments, self.decays, self.rates, strict=True):
+            weight, mean, square = state
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
             share = decay(self.squared_norm(weight)) if callable(decay) else decay
             numbers = (self.MEAN_DECAY, self.SQUARE_DECAY, rate / growth, root, self.EPSILON, share)
-            _change((weight, mean, square), gradient, numbers)
+            if gradient.is_sparse:
+                _step_rows(state, gradient, numbers)
+            else:
+                adam_step(weight, gradient, mean, square, numbers)
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""
@@ -62,28 +66,24 @@ class Adam:
         return {**means, **squares, "steps": torch.tensor(self.steps)}
 
     def state_of(self, weights: Sequence[Tensor]) -> list[str]:
-        """The names of what :meth:`state` holds of these parameters."""
+        """The names of the entries of :meth:`state` that belong to these parameters."""
         chosen = [n for n, (weight, _, _) in enumerate(self.moments) if any(weight is other for other in weights)]
         return [f"{number}/{moment}" for number in chosen for moment in ("mean", "square")]
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from a saved state."""
+        """Continue from a saved state."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
         self.steps = int(state["steps"])
 
 
-def _change(state: tuple[Tensor, Tensor, Tensor], gradient: Tensor, numbers: Sequence[float]) -> None:
-    """One step of a weight and its moments, or of the rows that the gradient has."""
-    if not gradient.is_sparse:
-        weight, mean, square = state
-        kernels.active().adam_step(weight, gradient, mean, square, numbers)
-        return
-    rows = rows_in(gradient)
-    weight, mean, square = lent = tuple(table.index_select(0, rows) for table in state)
-    kernels.active().adam_step(weight, numbers_in(gradient), mean, square, numbers)
-    for table, changed in zip(state, lent, strict=True):
-        table.index_copy_(0, rows, changed)
+def _step_rows(state: tuple[Tensor, Tensor, Tensor], gradient: Tensor, numbers: Sequence[float]) -> None:
+    """One step of the rows of a sparse gradient."""
+    rows = gradient_rows(gradient)
+    weight, mean, square = changed = tuple(table.index_select(0, rows) for table in state)
+    kernels.active().adam_step(weight, gradient_values(gradient), mean, square, numbers)
+    for table, new in zip(state, changed, strict=True):
+        table.index_copy_(0, rows, new)
 
 
 def _trained(groups: Sequence[Mapping[str, Any]]) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""What an epoch takes its steps on: the whole graph, or samples of it in which every node is counted once."""
+"""What an epoch trains on: the whole graph, or samples of it in which every node is counted once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from confgcn.training.recipe import Recipe
 
 
 class Batches:
-    r"""The graph itself, or where the recipe has a ``batch_size`` about so many of its nodes at a time, with context.
+    r"""The graph itself or, with a ``batch_size``, about so many of its nodes at a time with their neighbourhoods.
 
-    Training nodes and others are dealt out separately, in a new order every epoch, so that every batch has its share
-    of labels. Each node is in one of K batches, so the terms of a batch times K are on average those of all nodes:
+    Training nodes and others are assigned to batches separately, in a new random order every epoch, so that every
+    batch has its share of labels. Each node is in one of K batches, so the terms of a batch times K are on average
+    those of all nodes:
 
     .. math:: \sum_{v \in V} l_v = \frac{1}{K} \sum_{k=1}^{K} \Big( K \sum_{v \in B_k} l_v \Big)
     """
@@ -35,21 +36,21 @@ class Batches:
         if self.sampler is None:
             yield self.graph
             return
-        for nodes in self._dealt():
+        for nodes in self._nodes_of_batches():
             yield self.sampler.draw(nodes)
 
-    def _dealt(self) -> list[Tensor]:
-        """All nodes, in as many hands as there are batches; the first hands get the odd training nodes."""
+    def _nodes_of_batches(self) -> list[Tensor]:
+        """All nodes, divided into batches; the first batches get the remaining training nodes."""
         is_other = torch.ones(self.graph.num_nodes, dtype=torch.bool).index_fill_(0, self.graph.train, False)
         train, others = (_shuffled(nodes) for nodes in (self.graph.train, is_other.nonzero().squeeze(1)))
         return [
-            torch.cat([train[hand :: self.count], others[self.count - 1 - hand :: self.count]]).sort().values
-            for hand in range(self.count)
+            torch.cat([train[batch :: self.count], others[self.count - 1 - batch :: self.count]]).sort().values
+            for batch in range(self.count)
         ]
 
 
-def check_batches(method: type[AbstractMethod], recipe: Recipe, *, in_parts: bool = False) -> None:
-    """Training on samples is for methods that know of them, and for one process."""
+def check_batches(method: type[AbstractMethod], recipe: Recipe, *, in_shards: bool = False) -> None:
+    """Raise unless the method can be trained on samples; several workers cannot use them."""
     if recipe.batch_size is None:
         return
     if not method.supports_samples:
@@ -57,9 +58,9 @@ def check_batches(method: type[AbstractMethod], recipe: Recipe, *, in_parts: boo
             f"batch_size = {recipe.batch_size}: {method.__name__} can only be trained on the whole graph; "
             "leave batch_size out"
         )
-    if in_parts:
+    if in_shards:
         raise UsageError(
-            f"batch_size = {recipe.batch_size}: several workers train on the whole graph, a part each; "
+            f"batch_size = {recipe.batch_size}: several workers train on the whole graph, a shard each; "
             "leave out batch_size or --workers"
         )
 

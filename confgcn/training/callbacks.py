@@ -1,4 +1,4 @@
-"""What may watch a training loop. Everything optional is a callback; the base class does nothing."""
+"""Everything optional in a training is a callback; the base class does nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Methods are called in the order of training; override those you need."""
+    """Methods are called in this order; override those you need."""
 
     def on_setup(self, loop: TrainingLoop) -> None:
-        """Before the method's work ahead of the first step, which can take long."""
+        """Before the method's setup, which can take long."""
 
     def on_start(self, loop: TrainingLoop) -> None:
         """Before the first epoch, or the first after a resume."""

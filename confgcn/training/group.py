@@ -1,4 +1,4 @@
-"""The processes that train one method together. Alone, a process agrees with itself."""
+"""The processes that train one method together; a single process is a group of one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from confgcn.training.optimiser_rows import numbers_in
+from confgcn.models.base import AbstractMethod
+from confgcn.training.optimiser_rows import gradient_values
 
 
 class Group(Protocol):
-    """What the loop asks of the other processes. Every one of them must ask the same, in the same order."""
+    """What the training loop needs of the other processes. All must make the same calls, in the same order."""
 
     @property
     def rank(self) -> int:
@@ -20,68 +21,75 @@ class Group(Protocol):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of processes."""
 
-    def add(self, numbers: Sequence[float]) -> list[float]:
+    def sum(self, numbers: Sequence[float]) -> list[float]:
         """The sums of these numbers over all processes."""
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Put the sum over all processes in the place of each tensor."""
+    def sum_tensors(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor by its sum over all processes."""
 
     def wait(self) -> None:
-        """Until all processes have come so far."""
+        """Return when all processes have made this call."""
 
 
-class Alone:
+class SingleProcess:
     """A group of one."""
 
     rank = 0
     size = 1
 
-    def add(self, numbers: Sequence[float]) -> list[float]:
+    def sum(self, numbers: Sequence[float]) -> list[float]:
         return list(numbers)
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """They are the sums."""
+    def sum_tensors(self, tensors: Sequence[Tensor]) -> None:
+        """They are the sums already."""
 
     def wait(self) -> None:
-        """There is nobody to wait for."""
+        """There is no other process."""
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
-class Sharing:
-    """Which parameters every process of a group has as a whole, and of which it has rows of its own."""
+class SharedParameters:
+    """The parameters of a method in several processes.
 
-    def __init__(self, group: Group, whole: Sequence[Tensor], in_rows: Sequence[Tensor]) -> None:
-        self.group, self.whole, self.in_rows = group, whole, in_rows
+    Every process has all of the ``common`` ones, and of those ``per_node`` the rows of its own nodes.
+    """
 
-    def add_gradients(self) -> None:
-        """Of what every process has as a whole, the gradients over all parts; one that nothing depends on is zero."""
+    def __init__(self, method: AbstractMethod, group: Group) -> None:
+        self.group = group
+        self.per_node = [method.get_parameter(name) for name in method.per_node]
+        self.common = [weight for name, weight in method.named_parameters() if name not in method.per_node]
+
+    def sum_gradients(self) -> None:
+        """Sum the gradients of the common parameters over all processes; a missing gradient is zero."""
         if self.group.size == 1:
             return
-        for weight in self.whole:
+        for weight in self.common:
             weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
-        self.group.add_up([weight.grad for weight in self.whole if weight.grad is not None])
+        self.group.sum_tensors([weight.grad for weight in self.common if weight.grad is not None])
 
     def squared_norm(self, weight: Tensor) -> float:
-        """Of a parameter, over all of its rows."""
+        """The squared norm of a parameter, over all of its rows."""
         own = squared_norm(weight)
-        return self.group.add([own])[0] if any(weight is other for other in self.in_rows) else own
+        return self.group.sum([own])[0] if any(weight is other for other in self.per_node) else own
 
     def gradient_norm(self) -> Tensor:
-        """Of all gradients together."""
-        parts = (self.whole, self.in_rows)
-        whole, in_rows = ([numbers_in(w.grad) for w in part if w.grad is not None] for part in parts)
+        """The norm of all gradients together."""
+        common, per_node = (
+            [gradient_values(weight.grad) for weight in weights if weight.grad is not None]
+            for weights in (self.common, self.per_node)
+        )
         if self.group.size == 1:
-            return torch.nn.utils.get_total_norm([*whole, *in_rows])
-        rows = self.group.add([float(sum(gradient.double().square().sum() for gradient in in_rows))])[0]
-        total: Tensor = (torch.nn.utils.get_total_norm(whole).double().square() + rows).sqrt()
+            return torch.nn.utils.get_total_norm([*common, *per_node])
+        rows = self.group.sum([float(sum(gradient.double().square().sum() for gradient in per_node))])[0]
+        total: Tensor = (torch.nn.utils.get_total_norm(common).double().square() + rows).sqrt()
         return total
 
 
 def squared_norm(weight: Tensor) -> float:
-    """Of the rows that this process has."""
+    """The squared norm of the rows that this process has."""
     flat = weight.detach().view(-1)
     return float(torch.dot(flat, flat))

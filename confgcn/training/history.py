@@ -1,4 +1,4 @@
-"""The history of a training, one record an epoch, as it is read again."""
+"""Check the history of a training, one record per epoch, when it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST_WHOLE = 2**53  # that a float holds exactly
 
 
 def checked_history(records: Any) -> list[Record]:
-    """The records, if they are such as a loop makes: epochs from one on, each with a loss, all numbers finite."""
+    """The records if they are valid: epochs count up from one, each has a loss, all numbers are finite."""
     if not isinstance(records, list):
         raise CorruptFileError("the history is no list of epochs")
     for number, record in enumerate(records, start=1):

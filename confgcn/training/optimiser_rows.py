@@ -1,4 +1,4 @@
-"""A step on a sample changes the parameters of its nodes alone: rows are taken out, and gradients come back as rows."""
+"""A step on a sample of the graph changes the parameters of its nodes only: sparse gradients of some rows."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from confgcn.models.base import AbstractMethod
 
 
 @contextmanager
-def lent_rows(method: AbstractMethod, graph: Graph) -> Iterator[Graph]:
-    """Within, a method's parameters of nodes have the rows of a sample's nodes alone, which the graph given counts.
+def rows_of_sample(method: AbstractMethod, graph: Graph) -> Iterator[Graph]:
+    """Within, the method's parameters per node have only the rows of the sample's nodes, numbered by the graph given.
 
-    So the backward pass of every operator works on small dense rows, and the tables of all nodes are neither copied
-    nor differentiated. Afterwards each table has a gradient of these rows, a sparse one in which none is named twice.
-    A graph that is no sample is given as it is.
+    So the backward pass of every operator works on small dense tables, and the full tables are neither copied nor
+    differentiated. Afterwards each full table has a sparse gradient of these rows, each row once. A graph that is no
+    sample is given unchanged.
     """
     if graph.sample is None:
         yield graph
         return
     tables = {name: method.get_parameter(name) for name in method.per_node}
-    lent = {name: _rows(table, graph.node_ids) for name, table in tables.items()}
-    _put(method, lent)
+    rows = {name: _rows(table, graph.node_ids) for name, table in tables.items()}
+    _set_parameters(method, rows)
     try:
         yield replace(graph, node_ids=torch.arange(graph.num_nodes))
     finally:
-        _put(method, tables)
+        _set_parameters(method, tables)
     for name, table in tables.items():
         if table.requires_grad:
-            table.grad = _row_gradient(graph.node_ids, lent[name], table)
+            table.grad = _row_gradient(graph.node_ids, rows[name], table)
 
 
-def numbers_in(gradient: Tensor) -> Tensor:
-    """All numbers of a gradient that may be other than zero."""
+def gradient_values(gradient: Tensor) -> Tensor:
+    """The values of a dense or sparse gradient that may differ from zero."""
     return gradient._values() if gradient.is_sparse else gradient
 
 
-def rows_in(gradient: Tensor) -> Tensor:
+def gradient_rows(gradient: Tensor) -> Tensor:
     """The rows of a sparse gradient, (n,)."""
     return gradient._indices()[0]
 
@@ -50,12 +50,12 @@ def _rows(table: nn.Parameter, rows: Tensor) -> nn.Parameter:
     return nn.Parameter(table.detach().index_select(0, rows), requires_grad=table.requires_grad)
 
 
-def _row_gradient(rows: Tensor, lent: Tensor, table: Tensor) -> Tensor:
-    values = torch.zeros_like(lent) if lent.grad is None else lent.grad
+def _row_gradient(rows: Tensor, trained: Tensor, table: Tensor) -> Tensor:
+    values = torch.zeros_like(trained) if trained.grad is None else trained.grad
     return torch.sparse_coo_tensor(rows[None], values, table.shape, check_invariants=False)
 
 
-def _put(method: nn.Module, parameters: Mapping[str, nn.Parameter]) -> None:
+def _set_parameters(method: nn.Module, parameters: Mapping[str, nn.Parameter]) -> None:
     for name, parameter in parameters.items():
         owner, _, last = name.rpartition(".")
         setattr(method.get_submodule(owner), last, parameter)

@@ -1,4 +1,4 @@
-"""How a method is trained: data, not code. And the one way settings of any kind are validated."""
+"""The settings of a training, and how settings of any kind are validated."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from confgcn.exceptions import UsageError, brief, unknown_name
 from confgcn.models.ranges import Count, LearningRate, Positive
 
-MOST_PROBLEMS, LONGEST_VALUE = 4, 60  # that an error lists, and the characters of a value in it
+MOST_PROBLEMS, LONGEST_VALUE = 4, 60  # in an error, and the characters of each value
 SETTINGS = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 SettingsType = TypeVar("SettingsType", bound=BaseModel)
 
 
 class Recipe(BaseModel):
-    """``optimiser`` for ``epochs`` of one step; ``stop`` may end it early, ``select`` says which weights are kept.
+    """``epochs`` steps of ``optimiser``; ``stop`` may end training early, ``select`` chooses the weights to keep.
 
-    The validation set is looked at every ``evaluate_every`` epochs and after the last; both rules go by these looks,
-    and ``patience`` is the window of the stopping rules in looks (``training.selection``). Gradients whose norm,
-    over all parameters, exceeds ``clip_norm`` are scaled down to it.
+    The validation set is evaluated every ``evaluate_every`` epochs and after the last one. Both rules use these
+    validation checks, and ``patience`` counts them (``training.selection``). Gradients whose norm over all parameters
+    exceeds ``clip_norm`` are scaled down to it.
 
-    With a ``batch_size`` an epoch is a step on each of several samples, in which about so many nodes are counted, and
-    every other node that they depend on is heard through at most ``fanout`` neighbours of each (``graph.sampling``).
+    With a ``batch_size`` an epoch has one step for each of several samples. About so many nodes of a sample are
+    counted in the loss; messages reach them from at most ``fanout`` neighbours of each node (``graph.sampling``).
     """
 
     model_config = SETTINGS

@@ -1,4 +1,4 @@
-"""One seed per run; the caller's random state is left as it was."""
+"""One seed per run; the caller's random state is restored."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import torch
 
-_STREAM = threading.RLock()
+_GENERATOR = threading.RLock()
 
 
-def begin_epoch(seed: int, epoch: int, rank: int) -> None:
-    """Of a training in several processes: masks of its own for each, the same ones after a resume."""
+def seed_epoch(seed: int, epoch: int, rank: int) -> None:
+    """Seed an epoch of one of several processes: each draws its own dropout masks, and the same after a resume."""
     generator = torch.Generator().manual_seed(seed)
     first, second = torch.randint(2**62, (2,), generator=generator).tolist()
     torch.manual_seed((first * epoch + second * rank + seed) % 2**63)
@@ -20,10 +20,10 @@ def begin_epoch(seed: int, epoch: int, rank: int) -> None:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Within, torch's default stream starts from ``seed``; afterwards it goes on where it was.
+    """Within, torch's default generator starts from ``seed``; afterwards its state is restored.
 
-    The stream is one for all threads of a process, so runs in several threads take turns.
+    All threads of a process share the generator, so runs in several threads take turns.
     """
-    with _STREAM, torch.random.fork_rng(devices=[]):
+    with _GENERATOR, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

@@ -1,87 +1,148 @@
-"""Which epoch's weights are kept and when training ends: small rules over the looks at the validation set, by name."""
+"""Which epoch's weights are kept and when training ends: rules that see every validation check once.
+
+A validation check is the record of an epoch after which the validation set was evaluated. A rule keeps what it needs
+of the earlier checks; for a resumed run it is rebuilt from the history.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
 
 Record = dict[str, Any]  # one epoch of the history
-History = Sequence[Record]
 
 
-def _better_accuracy(looks: History) -> bool:
-    *before, now = _accuracies(looks)
-    return now > max(before)
+class SelectionRule(Protocol):
+    """Decides which weights are kept."""
+
+    def is_best(self, check: Record) -> bool:
+        """Are the weights of this check the ones to keep so far?"""
 
 
-def _better_loss(looks: History) -> bool:
-    *before, now = _losses(looks)
-    return now < min(before)
+class BestAccuracy:
+    """The highest validation accuracy; the first of equals."""
+
+    def __init__(self) -> None:
+        self.best: float | None = None
+
+    def is_best(self, check: Record) -> bool:
+        accuracy = check["validation_accuracy"]
+        if self.best is not None and accuracy <= self.best:
+            return False
+        self.best = accuracy
+        return True
 
 
-def _best_of_both(looks: History) -> bool:
-    """Neither accuracy nor loss was ever better (Velickovic and others' code for GAT)."""
-    (*accuracies, accuracy), (*losses, loss) = _accuracies(looks), _losses(looks)
-    return accuracy >= max(accuracies) and loss <= min(losses)
+class BestLoss:
+    """The lowest validation loss; the first of equals."""
+
+    def __init__(self) -> None:
+        self.best: float | None = None
+
+    def is_best(self, check: Record) -> bool:
+        loss = check["validation_loss"]
+        if self.best is not None and loss >= self.best:
+            return False
+        self.best = loss
+        return True
 
 
-def _last(looks: History) -> bool:
-    return True
+class BestOfBoth:
+    """Neither accuracy nor loss was ever better; the last of equals (code of Velickovic and others for GAT)."""
+
+    def __init__(self) -> None:
+        self.accuracy, self.loss = float("-inf"), float("inf")
+
+    def is_best(self, check: Record) -> bool:
+        accuracy, loss = check["validation_accuracy"], check["validation_loss"]
+        is_best = accuracy >= self.accuracy and loss <= self.loss
+        self.accuracy, self.loss = max(accuracy, self.accuracy), min(loss, self.loss)
+        return bool(is_best)
 
 
-# Is the last of these looks, two or more, at the weights to keep so far? Where it is strict, the first of equals stays.
-SELECTION: dict[str, Callable[[History], bool]] = {
-    "best_validation_accuracy": _better_accuracy,
-    "best_validation_loss": _better_loss,
-    "best_of_both": _best_of_both,
-    "last": _last,
+class Last:
+    """The weights of the last check. Needs no validation set."""
+
+    def is_best(self, check: Record) -> bool:
+        return True
+
+
+class StoppingRule(Protocol):
+    """Decides when training ends."""
+
+    def stops(self, check: Record) -> bool:
+        """Does training end after this check?"""
+
+
+class Never:
+    """Training runs for all epochs. Needs no validation set."""
+
+    def __init__(self, patience: int) -> None:
+        """``patience`` has no effect."""
+
+    def stops(self, check: Record) -> bool:
+        return False
+
+
+class NoImprovement:
+    """The lowest validation loss is ``patience`` or more checks old."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience, self.age = patience, 0
+        self.lowest: float | None = None
+
+    def stops(self, check: Record) -> bool:
+        loss = check["validation_loss"]
+        if self.lowest is None or loss < self.lowest:
+            self.lowest, self.age = loss, 0
+        else:
+            self.age += 1
+        return self.age >= self.patience
+
+
+class NeitherImproves:
+    """``patience`` checks in a row were below the best accuracy and above the lowest loss so far (code of GAT)."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience, self.age = patience, 0
+        self.accuracy, self.loss = float("-inf"), float("inf")
+
+    def stops(self, check: Record) -> bool:
+        accuracy, loss = check["validation_accuracy"], check["validation_loss"]
+        self.age = 0 if accuracy >= self.accuracy or loss <= self.loss else self.age + 1
+        self.accuracy, self.loss = max(accuracy, self.accuracy), min(loss, self.loss)
+        return self.age >= self.patience
+
+
+class RisingLoss:
+    """The validation loss is above the mean of the ``patience`` checks before it (Kipf and Welling's code)."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.before: deque[float] = deque(maxlen=patience)
+
+    def stops(self, check: Record) -> bool:
+        loss = check["validation_loss"]
+        is_rising = len(self.before) == self.patience and loss > sum(self.before) / self.patience
+        self.before.append(loss)
+        return bool(is_rising)
+
+
+SELECTION_RULES: dict[str, Callable[[], SelectionRule]] = {
+    "best_validation_accuracy": BestAccuracy,
+    "best_validation_loss": BestLoss,
+    "best_of_both": BestOfBoth,
+    "last": Last,
 }
-
-
-def _never(looks: History, patience: int) -> bool:
-    return False
-
-
-def _no_improvement(looks: History, patience: int) -> bool:
-    """The lowest validation loss is ``patience`` or more looks old."""
-    losses = _losses(looks)
-    return len(losses) - 1 - losses.index(min(losses)) >= patience
-
-
-def _neither_improves(looks: History, patience: int) -> bool:
-    """``patience`` looks in a row were below the best accuracy and above the lowest loss so far (code of GAT)."""
-    losses, accuracies = _losses(looks), _accuracies(looks)
-    recent = _last_place(losses, min(losses)), _last_place(accuracies, max(accuracies))
-    return len(looks) - 1 - max(recent) >= patience
-
-
-def _rising_loss(looks: History, patience: int) -> bool:
-    """The validation loss is above the mean of the ``patience`` looks before it (Kipf and Welling's code)."""
-    losses = _losses(looks)
-    before = losses[-patience - 1 : -1]
-    return len(before) == patience and losses[-1] > sum(before) / patience
-
-
-STOPPING: dict[str, Callable[[History, int], bool]] = {
-    "never": _never,
-    "no_improvement": _no_improvement,
-    "neither_improves": _neither_improves,
-    "rising_loss": _rising_loss,
+STOPPING_RULES: dict[str, Callable[[int], StoppingRule]] = {
+    "never": Never,
+    "no_improvement": NoImprovement,
+    "neither_improves": NeitherImproves,
+    "rising_loss": RisingLoss,
 }
 
 
 def needs_validation(select: str, stop: str) -> bool:
-    """Does either rule look at the validation set?"""
+    """Does either rule need a validation set?"""
     return select != "last" or stop != "never"
-
-
-def _losses(looks: History) -> list[float]:
-    return [record["validation_loss"] for record in looks]
-
-
-def _accuracies(looks: History) -> list[float]:
-    return [record["validation_accuracy"] for record in looks]
-
-
-def _last_place(values: list[float], value: float) -> int:
-    return len(values) - 1 - values[::-1].index(value)

@@ -1,4 +1,4 @@
-"""Plain gradient descent, with the face of Adam."""
+"""Gradient descent, with the interface of Adam."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 
 from confgcn.training.adam import SquaredNorm
 from confgcn.training.group import squared_norm
-from confgcn.training.optimiser_rows import numbers_in, rows_in
+from confgcn.training.optimiser_rows import gradient_rows, gradient_values
 
 
 class SGD:
     r"""One step down the gradient of the objective, :math:`w \leftarrow w - \alpha (g + \lambda w)`.
 
-    Of a gradient that is sparse only its rows are changed.
+    With a sparse gradient only its rows change.
 
     Args:
-        groups: as a method's ``parameter_groups`` gives them; ``weight_decay`` is :math:`\lambda`, a number or a
-            function of the squared norm of w that gives one. A group may have a ``learning_rate`` of its own.
+        groups: a method's ``parameter_groups``. ``weight_decay`` is :math:`\lambda`, a number or a function of the
+            squared norm of w that gives one; ``learning_rate`` of a group replaces the general one.
         learning_rate: :math:`\alpha` of the other groups.
         norm: the squared norm of w, of which this process may have only some rows.
     """
@@ -38,28 +38,28 @@ class SGD:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change every parameter that the objective depends on; any other stays, and does not decay."""
+        """Change every parameter with a gradient; any other is unchanged and does not decay."""
         for weight, decay, rate in self.weights:
             if weight.grad is not None:
                 share = decay(self.squared_norm(weight)) if callable(decay) else decay
-                _change(weight, weight.grad, share, rate)
+                _step(weight, weight.grad, share, rate)
 
     def state(self) -> dict[str, Tensor]:
-        """Nothing: a step depends on no step before it."""
+        """Empty: a step depends on no earlier step."""
         return {}
 
     def state_of(self, weights: Sequence[Tensor]) -> list[str]:
-        """Nothing either."""
+        """Empty."""
         return []
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Nothing was saved."""
 
 
-def _change(weight: Tensor, gradient: Tensor, decay: float, rate: float) -> None:
+def _step(weight: Tensor, gradient: Tensor, decay: float, rate: float) -> None:
     if not gradient.is_sparse:
         weight.sub_(gradient + decay * weight, alpha=rate)
         return
-    rows = rows_in(gradient)
-    lent = weight.index_select(0, rows)
-    weight.index_copy_(0, rows, lent.sub(numbers_in(gradient) + decay * lent, alpha=rate))
+    rows = gradient_rows(gradient)
+    changed = weight.index_select(0, rows)
+    weight.index_copy_(0, rows, changed.sub(gradient_values(gradient) + decay * changed, alpha=rate))

@@ -36,7 +36,7 @@ from confgcn.runs.stored_graph import make_shards
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.loop import TrainingLoop
-from confgcn.training.state_rows import NODES
+from confgcn.training.saved_state import NODES
 
 if TYPE_CHECKING:
     from conftest import Outside
@@ -347,7 +347,7 @@ def written_in_two(stem: Path) -> list[str]:
     for part in range(2):
         nodes = torch.arange(part, record["num_nodes"], 2)
         own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
-        write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
+        write_tensors(stem.with_name(f"{stem.name}-worker-{part}"), {**own, NODES: nodes}, record)
     stem.with_suffix(".safetensors").unlink()
     write_checksummed_json(stem.with_suffix(".json"), {"written_by": 2})
     return sorted(file.name for file in stem.parent.glob(f"{stem.name}*"))

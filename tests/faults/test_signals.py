@@ -34,10 +34,10 @@ SEEDLESS = KINDS[0]
 # Epochs that take their time, those of folds too, so that a signal finds the training still at work.
 PACED = """
 import time
-from confgcn.training.checkpoint import Checkpointer, StopWhenAsked
+from confgcn.training.checkpoint import Checkpointer, StopOnSignal
 def slowly(on_epoch):
     return lambda self, loop: (time.sleep(0.02), on_epoch(self, loop))
-for callback in (Checkpointer, StopWhenAsked):
+for callback in (Checkpointer, StopOnSignal):
     callback.on_epoch = slowly(callback.on_epoch)
 """
 

@@ -15,6 +15,7 @@ from confgcn.models.registry import METHODS, method_class
 from confgcn.runs.settings import hyperparameters, preset_names, resolve
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
+from confgcn.training.saved_state import restore, state_of
 from confgcn.training.seed import seeded
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
@@ -138,11 +139,11 @@ def test_training_goes_on_from_a_saved_state_to_the_same_bits(variant: tuple[str
         stopped = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
         for _ in range(0 if stopped.finished else 2):
             stopped.run_epoch()
-        tensors, record = stopped.state()
+        tensors, record = state_of(stopped)
     saved = {name: value.clone() for name, value in tensors.items()}
     with seeded(7):  # a new process knows nothing of the first one's stream
         resumed = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
-        resumed.load_state(saved, record)
+        restore(resumed, saved, record)
         resumed.fit()
     assert torch.equal(resumed.predict().logits, undisturbed.predict().logits)
     assert resumed.history == undisturbed.history

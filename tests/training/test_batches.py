@@ -16,9 +16,10 @@ from confgcn.models.base import AbstractMethod, Shape
 from confgcn.models.confgcn.network import ConfGCN
 from confgcn.runs.settings import make_method, resolve
 from confgcn.training.batches import Batches
-from confgcn.training.group import Alone
+from confgcn.training.group import SingleProcess
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
+from confgcn.training.saved_state import restore, state_of
 from confgcn.training.seed import seeded
 
 PRESETS = ("paper", "released", "consensus")
@@ -141,7 +142,7 @@ def test_a_step_changes_the_rows_of_its_sample_alone(small_graph: Graph, optimis
     loop = batch_loop(small_graph, method, batch_size=5, fanout=2, optimiser=optimiser)
     batch = next(iter(loop.batches))
     before = {name: value.clone() for name, value in method.state_dict().items()}
-    loop.find_gradients(batch)
+    loop.compute_gradients(batch)
     gradients = {name: method.get_parameter(name).grad for name in method.per_node}
     loop.train_step(batch)
     outside = torch.ones(120, dtype=torch.bool).index_fill_(0, batch.node_ids, False)
@@ -177,11 +178,11 @@ def test_a_resumed_training_has_the_same_bits(small_graph: Graph, preset: str) -
         broken = new_loop()
         for _ in range(2):
             broken.run_epoch()
-        tensors, record = broken.state()
+        tensors, record = state_of(broken)
         tensors = {name: value.clone() for name, value in tensors.items()}
     with seeded(99):
         resumed = new_loop()
-        resumed.load_state(tensors, record)
+        restore(resumed, tensors, record)
         resumed.fit()
     assert resumed.history == whole.history
     assert len(whole.history) == 6
@@ -191,7 +192,7 @@ def test_a_resumed_training_has_the_same_bits(small_graph: Graph, preset: str) -
 def test_clipping_counts_the_rows_of_sparse_gradients(small_graph: Graph) -> None:
     method = new_method(small_graph, "paper")
     loop = batch_loop(small_graph, method, batch_size=30, clip_norm=0.01, optimiser="sgd", learning_rate=1e-9)
-    loop.find_gradients(next(iter(loop.batches)))
+    loop.compute_gradients(next(iter(loop.batches)))
     norms = [weight.grad.to_dense().norm() for weight in method.parameters() if weight.grad is not None]
     assert float(torch.stack(norms).norm()) == pytest.approx(0.01, rel=1e-3)
 
@@ -211,7 +212,7 @@ def test_a_method_that_knows_no_samples_is_refused_by_name(small_graph: Graph) -
 
 
 def test_several_workers_are_refused(small_graph: Graph) -> None:
-    class Two(Alone):
+    class Two(SingleProcess):
         size = 2
 
     with pytest.raises(UsageError, match=r"batch_size = 10: several workers"):

@@ -14,18 +14,19 @@ import torch
 from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.graph import Graph
 from confgcn.io.json_files import write_checksummed_json
-from confgcn.io.signals import StopRequest, stop_request
+from confgcn.io.signals import StopRequest
 from confgcn.io.tensor_files import write_tensors
 from confgcn.models.base import Shape
 from confgcn.models.baselines.label_propagation import LabelPropagation
 from confgcn.models.confgcn.network import ConfGCN
-from confgcn.training.checkpoint import Checkpointer, resume_from
+from confgcn.training.callbacks import Callback
+from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
-from confgcn.training.state_rows import NODES
+from confgcn.training.saved_state import NODES, restore, state_of
 
 
-def loop_of(graph: Graph, *callbacks: Checkpointer) -> TrainingLoop:
+def loop_of(graph: Graph, *callbacks: Callback) -> TrainingLoop:
     return TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=5), callbacks)
 
 
@@ -60,12 +61,12 @@ def test_a_state_that_lacks_a_part_is_refused_before_anything_is_changed(
 ) -> None:
     finished = loop_of(six_nodes)
     finished.fit()
-    tensors, record = finished.state()
+    tensors, record = state_of(finished)
     del tensors[part]
     loop = loop_of(six_nodes)
     before = {name: value.clone() for name, value in loop.method.state_dict().items()}
     with pytest.raises(CorruptFileError, match=part):
-        loop.load_state(tensors, record)
+        restore(loop, tensors, record)
     assert loop.history == []
     assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
 
@@ -74,7 +75,7 @@ def test_when_no_checkpoint_is_whole_the_run_does_not_silently_start_again(tmp_p
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
     for path in tmp_path.glob("*.safetensors"):
         path.write_bytes(b"")
-    with pytest.raises(CorruptFileError, match="no checkpoint is whole"):
+    with pytest.raises(CorruptFileError, match="no checkpoint is intact"):
         resume_from(tmp_path, loop_of(six_nodes))
 
 
@@ -92,29 +93,16 @@ def test_a_stop_request_saves_and_stops(tmp_path: Path, six_nodes: Graph) -> Non
 
 
 def test_a_request_during_the_setup_stops_a_method_without_epochs_too(tmp_path: Path, six_nodes: Graph) -> None:
-    checkpointer = Checkpointer(tmp_path, StopRequest(received=signal.SIGINT))
+    request = StopRequest()
+    checkpointer = Checkpointer(tmp_path, request)
     loop = TrainingLoop(LabelPropagation(Shape.of(six_nodes)), six_nodes, Recipe(), [checkpointer])
+    request.received = signal.SIGINT
     with pytest.raises(StoppedError, match="SIGINT after epoch 0"):
         loop.fit()
     resumed = TrainingLoop(LabelPropagation(Shape.of(six_nodes)), six_nodes, Recipe())
     assert resume_from(tmp_path, resumed) == []
     resumed.fit()
     assert torch.equal(resumed.predict().logits, loop.predict().logits)
-
-
-def test_signals_are_caught_inside_and_given_back_after() -> None:
-    before = signal.getsignal(signal.SIGINT)
-
-    def two_signals() -> None:
-        with stop_request() as request:
-            signal.raise_signal(signal.SIGINT)
-            assert request.received == signal.SIGINT
-            signal.raise_signal(signal.SIGTERM)
-
-    with pytest.raises(StoppedError, match="at once by SIGTERM") as raised:
-        two_signals()
-    assert raised.value.exit_code == 143
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def longer(state: tuple[dict[str, torch.Tensor], dict[str, Any]]) -> None:
@@ -125,15 +113,23 @@ def halved(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {"method/layers.0.weight": tensors["method/layers.0.weight"].half()}
 
 
+def other_epoch(state: tuple[dict[str, torch.Tensor], dict[str, Any]]) -> int:
+    return 1 if state[1]["best_epoch"] != 1 else 2
+
+
 DAMAGES: dict[str, tuple[Callable[[Any], object], str]] = {
     "an epoch less": (lambda state: state[1]["history"].pop(0), "epoch 1 of the history"),
-    "an epoch more, not looked at": (longer, "what was seen of the validation set"),
+    "an epoch more, without validation": (longer, "results of a validation check"),
     "no history": (lambda state: state[1].update(history="x"), "no list"),
     "another best epoch": (lambda state: state[1].update(best_epoch=9), "no best epoch that fits"),
-    "half a best epoch": (lambda state: state[1].update(best_epoch=2.0), "no best epoch that fits"),
+    "a best epoch that is not the best": (
+        lambda state: state[1].update(best_epoch=other_epoch(state)),
+        "no best epoch",
+    ),
+    "a best epoch of another type": (lambda state: state[1].update(best_epoch=2.0), "no best epoch that fits"),
     "no best epoch": (lambda state: state[1].update(best_epoch=None), "no best epoch that fits"),
-    "parts of another kind": (lambda state: state[1].update(parts=[1]), "lacks 1"),
-    "no random numbers": (lambda state: state[0]["random"].zero_(), "random numbers"),
+    "a list of tensors of another kind": (lambda state: state[1].update(tensors=[1]), "lacks 1"),
+    "no random numbers": (lambda state: state[0]["random"].zero_(), "random state is invalid"),
     "another type": (lambda state: state[0].update(halved(state[0])), r"no method/layers\.0\.weight that fits"),
     "the best of another shape": (
         lambda state: state[0].update({"best/layers.0.weight": torch.zeros(1)}),
@@ -146,14 +142,14 @@ DAMAGES: dict[str, tuple[Callable[[Any], object], str]] = {
 def test_a_state_of_another_form_is_refused_before_anything_is_changed(six_nodes: Graph, kind: str) -> None:
     finished = loop_of(six_nodes)
     finished.fit()
-    tensors, record = finished.state()
+    tensors, record = state_of(finished)
     damage, problem = DAMAGES[kind]
     state = {name: value.clone() for name, value in tensors.items()}, {**record, "history": [*record["history"]]}
     damage(state)
     loop = loop_of(six_nodes)
     before, drawn = {name: value.clone() for name, value in loop.method.state_dict().items()}, torch.get_rng_state()
     with pytest.raises(CorruptFileError, match=problem):
-        loop.load_state(*state)
+        restore(loop, *state)
     assert (loop.history, loop.best) == ([], None)
     assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
     assert torch.equal(torch.get_rng_state(), drawn)
@@ -172,11 +168,11 @@ def test_a_damaged_one_that_was_passed_over_takes_no_place_of_a_whole_one(tmp_pa
 
 def written_in_two(folder: Path, loop: TrainingLoop) -> Path:
     """A checkpoint of the loop, as two processes would write it; returns the file that says so."""
-    tensors, record = loop.state()
+    tensors, record = state_of(loop)
     stem = folder / f"epoch-{len(loop.history):07d}"
     for part, nodes in enumerate((torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5]))):
         own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
-        write_tensors(stem.with_name(f"{stem.name}-part-{part}"), {**own, NODES: nodes}, record)
+        write_tensors(stem.with_name(f"{stem.name}-worker-{part}"), {**own, NODES: nodes}, record)
     write_checksummed_json(stem.with_suffix(".json"), {"written_by": 2})
     return stem.with_suffix(".json")
 
@@ -187,8 +183,8 @@ def test_one_process_goes_on_from_what_two_have_written(tmp_path: Path, six_node
     written_in_two(tmp_path, finished)
     assert resume_from(tmp_path, loop) == []
     assert loop.history == finished.history
-    expected = finished.state()[0]
-    assert all(torch.equal(value, expected[name]) for name, value in loop.state()[0].items())
+    expected = state_of(finished)[0]
+    assert all(torch.equal(value, expected[name]) for name, value in state_of(loop)[0].items())
 
 
 @pytest.mark.parametrize("written_by", [0, -1, 3, 10**6, 10**30, "2", True, 2.0, None, [2]])
@@ -206,7 +202,7 @@ def test_a_number_of_writers_that_cannot_be_is_passed_over(
     assert len(loop.history) == 4
 
 
-@pytest.mark.parametrize("name", ["part-0.json", "part-1.json", "part-0.safetensors", "part-1.safetensors"])
+@pytest.mark.parametrize("name", ["worker-0.json", "worker-1.json", "worker-0.safetensors", "worker-1.safetensors"])
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_part_that_is_missing_or_empty_is_passed_over(tmp_path: Path, six_nodes: Graph, name: str, how: str) -> None:
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
@@ -226,15 +222,32 @@ def test_a_part_that_is_missing_or_empty_is_passed_over(tmp_path: Path, six_node
 def test_a_state_that_holds_more_than_the_method_is_refused(six_nodes: Graph) -> None:
     finished, loop = loop_of(six_nodes), loop_of(six_nodes)
     finished.fit()
-    tensors, record = finished.state()
+    tensors, record = state_of(finished)
     for name in ("method/other", "best/other", "optimiser/9/mean"):
         with pytest.raises(CorruptFileError, match=f"holds {name}"):
-            loop.load_state({**tensors, name: torch.zeros(1)}, record)
+            restore(loop, {**tensors, name: torch.zeros(1)}, record)
 
 
-def test_a_state_of_fewer_than_no_steps_is_refused(six_nodes: Graph) -> None:
+def test_a_negative_number_of_steps_is_refused(six_nodes: Graph) -> None:
     finished = loop_of(six_nodes)
     finished.fit()
-    tensors, record = finished.state()
-    with pytest.raises(CorruptFileError, match="fewer than no steps"):
-        loop_of(six_nodes).load_state({**tensors, "optimiser/steps": torch.tensor(-1)}, record)
+    tensors, record = state_of(finished)
+    with pytest.raises(CorruptFileError, match="negative number of optimiser steps"):
+        restore(loop_of(six_nodes), {**tensors, "optimiser/steps": torch.tensor(-1)}, record)
+
+
+@pytest.mark.parametrize("kind", ["without checkpoints", "with checkpoints"])
+def test_a_signal_stops_the_setup_at_once_and_epochs_after_their_end(
+    tmp_path: Path, six_nodes: Graph, kind: str
+) -> None:
+    request = StopRequest()
+    callback = StopOnSignal(request) if kind == "without checkpoints" else Checkpointer(tmp_path, request)
+    loop = loop_of(six_nodes, callback)
+    assert request.at_once
+    callback.on_start(loop)
+    assert not request.at_once
+    request.received = signal.SIGTERM
+    with pytest.raises(StoppedError, match="stopped by SIGTERM"):
+        callback.on_epoch(loop)
+    with pytest.raises(StoppedError, match="stopped by SIGTERM"):
+        loop_of(six_nodes, callback)

@@ -16,6 +16,7 @@ from confgcn.models.confgcn.network import ConfGCN
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop, check_trainable
 from confgcn.training.recipe import Recipe
+from confgcn.training.saved_state import restore, state_of
 from confgcn.training.seed import seeded
 
 
@@ -109,7 +110,7 @@ def test_a_step_goes_down_the_gradient_of_the_sum(small_graph: Graph) -> None:
     method = ConfGCN(Shape.of(small_graph), lambda_smooth=0.5, cross="mean", doubled_l2=0.3)
     objective = sum(term.value() for term in method.loss_terms(small_graph, method(small_graph)).values())
     expected = torch.autograd.grad(objective, list(method.parameters()))
-    TrainingLoop(method, small_graph, Recipe(epochs=1)).find_gradients()
+    TrainingLoop(method, small_graph, Recipe(epochs=1)).compute_gradients()
     torch.testing.assert_close([parameter.grad for parameter in method.parameters()], list(expected))
 
 
@@ -160,31 +161,31 @@ def test_a_saved_state_goes_on_to_the_same_bits(small_graph: Graph, stopped_afte
         broken = new_loop([StopAfter()])
         with pytest.raises(KeyboardInterrupt):
             broken.fit()
-        tensors, record = broken.state()
+        tensors, record = state_of(broken)
         tensors = {name: value.clone() for name, value in tensors.items()}
     with seeded(99):
         resumed = new_loop([])
-        resumed.load_state(tensors, record)
+        restore(resumed, tensors, record)
         resumed.fit()
     assert resumed.history == whole.history
     assert torch.equal(resumed.predict().logits, whole.predict().logits)
 
 
 def test_a_parameter_without_gradient_does_not_stand_in_the_way_of_resuming(small_graph: Graph) -> None:
-    silent = {f"lambda_{term}": 0.0 for term in ("smooth", "label", "const", "reg")}
+    without_terms = {f"lambda_{term}": 0.0 for term in ("smooth", "label", "const", "reg")}
 
     def new_loop() -> TrainingLoop:
-        method = ConfGCN(Shape.of(small_graph), influence="uniform", **silent)
+        method = ConfGCN(Shape.of(small_graph), influence="uniform", **without_terms)
         return TrainingLoop(method, small_graph, Recipe(epochs=2))
 
     first, second = new_loop(), new_loop()
     first.run_epoch()
-    second.load_state(*first.state())
+    restore(second, *state_of(first))
     second.run_epoch()
     assert len(second.history) == 2
 
 
-def test_seeding_leaves_the_callers_stream_alone(small_graph: Graph) -> None:
+def test_a_training_leaves_the_callers_random_state_alone(small_graph: Graph) -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -207,7 +208,7 @@ def test_a_graph_that_cannot_be_trained_on_is_refused(parts: dict[str, list[int]
         check_trainable(graph, Recipe())
 
 
-def test_no_validation_set_is_needed_when_no_rule_looks_at_it() -> None:
+def test_no_validation_set_is_needed_when_no_rule_uses_it() -> None:
     graph = Graph.build([(0, 1)], np.eye(3), [0, 1, 0], train=[0, 1])
     loop = TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=2, select="last"))
     loop.fit()
@@ -219,46 +220,50 @@ def test_no_validation_set_is_needed_when_no_rule_looks_at_it() -> None:
 def test_a_state_of_another_shape_is_refused_before_anything_is_changed(small_graph: Graph, part: str) -> None:
     loop = TrainingLoop(ConfGCN(Shape.of(small_graph)), small_graph, Recipe(epochs=2))
     loop.run_epoch()
-    tensors, record = loop.state()
+    tensors, record = state_of(loop)
     weights = {name: value.clone() for name, value in loop.method.state_dict().items()}
     with pytest.raises(CorruptFileError, match=part):
-        loop.load_state({**tensors, part: torch.zeros(1)}, record)
+        restore(loop, {**tensors, part: torch.zeros(1)}, record)
     assert all(torch.equal(value, weights[name]) for name, value in loop.method.state_dict().items())
 
 
-def test_validation_is_looked_at_every_so_many_epochs_and_after_the_last(graph: Graph) -> None:
+def test_validation_is_checked_every_so_many_epochs_and_after_the_last(graph: Graph) -> None:
     loop = TrainingLoop(Scripted(graph, [4, 1, 4, 2, 4, 4, 3]), graph, Recipe(epochs=7, evaluate_every=2))
     loop.fit()
-    looked = [record["epoch"] for record in loop.history if "validation_accuracy" in record]
-    assert looked == [2, 4, 6, 7] == [record["epoch"] for record in loop.looks]
+    assert [record["epoch"] for record in loop.history if "validation_accuracy" in record] == [2, 4, 6, 7]
     assert loop.best is not None
     assert loop.best["epoch"] == 6
 
 
-def test_patience_counts_looks(graph: Graph) -> None:
+def test_patience_counts_validation_checks(graph: Graph) -> None:
     recipe = Recipe(epochs=100, stop="no_improvement", patience=2, evaluate_every=3)
     loop = TrainingLoop(Scripted(graph, [2] * 100), graph, recipe)
     loop.fit()
     assert len(loop.history) == 9
 
 
-def test_a_resumed_loop_knows_its_looks(graph: Graph) -> None:
-    recipe = Recipe(epochs=9, evaluate_every=2)
-    loop, twin = (TrainingLoop(Scripted(graph, [1] * 9), graph, recipe) for _ in range(2))
-    for _ in range(5):
-        loop.run_epoch()
-    twin.load_state(*loop.state())
-    assert twin.looks == loop.looks
-    assert not twin.finished
-    twin.fit()
-    assert [record["epoch"] for record in twin.looks] == [2, 4, 6, 8, 9]
+@pytest.mark.parametrize("stop", ["never", "no_improvement", "neither_improves", "rising_loss"])
+@pytest.mark.parametrize("select", ["best_validation_accuracy", "best_validation_loss", "best_of_both", "last"])
+def test_the_rules_of_a_resumed_loop_are_rebuilt_from_its_history(graph: Graph, select: str, stop: str) -> None:
+    script = [1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0]
+    recipe = Recipe(epochs=12, evaluate_every=2, select=select, stop=stop, patience=2)
+    whole = TrainingLoop(Scripted(graph, script), graph, recipe)
+    whole.fit()
+    for epochs in range(1, len(whole.history) + 1):
+        first, resumed = (TrainingLoop(Scripted(graph, script), graph, recipe) for _ in range(2))
+        for _ in range(epochs):
+            first.run_epoch()
+        restore(resumed, *state_of(first))
+        assert (resumed.best, resumed.finished) == (first.best, first.finished)
+        resumed.fit()
+        assert (resumed.history, resumed.best) == (whole.history, whole.best)
 
 
 @pytest.mark.parametrize("clip_norm", [0.01, 1e6])
 def test_gradients_are_clipped_over_all_parameters(small_graph: Graph, clip_norm: float) -> None:
     method = ConfGCN(Shape.of(small_graph))
     loop = TrainingLoop(method, small_graph, Recipe(epochs=1, optimiser="sgd", clip_norm=clip_norm, learning_rate=1e-9))
-    loop.find_gradients()
+    loop.compute_gradients()
     norm = torch.stack([p.grad.norm() for p in method.parameters() if p.grad is not None]).norm()
     assert (norm == pytest.approx(0.01, rel=1e-3)) is (clip_norm == 0.01)
 
@@ -267,7 +272,7 @@ def test_plain_descent_takes_the_step_of_its_rate(small_graph: Graph) -> None:
     method = ConfGCN(Shape.of(small_graph))
     before = {name: value.clone() for name, value in method.state_dict().items()}
     loop = TrainingLoop(method, small_graph, Recipe(epochs=1, optimiser="sgd", learning_rate=0.01))
-    loop.find_gradients()
+    loop.compute_gradients()
     gradients = {name: parameter.grad for name, parameter in method.named_parameters()}
     loop.train_step()
     for name, parameter in method.named_parameters():
@@ -275,7 +280,7 @@ def test_plain_descent_takes_the_step_of_its_rate(small_graph: Graph) -> None:
         assert parameter.grad is None
 
 
-def test_what_only_training_needs_is_let_go(six_nodes: Graph) -> None:
+def test_what_only_training_needs_is_released(six_nodes: Graph) -> None:
     loop = TrainingLoop(ConfGCN(Shape.of(six_nodes)), six_nodes, Recipe(epochs=2))
     loop.fit()
     before, history = loop.predict().logits, list(loop.history)

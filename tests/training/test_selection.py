@@ -1,15 +1,26 @@
-"""Stopping rules on histories written by hand."""
+"""Selection and stopping rules on validation checks written by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from confgcn.training.recipe import Recipe
-from confgcn.training.selection import SELECTION, STOPPING, needs_validation
+from confgcn.training.selection import SELECTION_RULES, STOPPING_RULES, Record, needs_validation
 
 
-def losses(*values: float) -> list[dict[str, float]]:
-    return [{"validation_loss": value} for value in values]
+def checks(*pairs: tuple[float, float]) -> list[Record]:
+    return [{"validation_accuracy": accuracy, "validation_loss": loss} for accuracy, loss in pairs]
+
+
+def stops_after(rule: str, history: list[Record], patience: int = 3) -> bool:
+    """The verdict after the last check."""
+    stopping = STOPPING_RULES[rule](patience)
+    return [stopping.stops(check) for check in history][-1]
+
+
+def is_best(rule: str, history: list[Record]) -> bool:
+    selection = SELECTION_RULES[rule]()
+    return [selection.is_best(check) for check in history][-1]
 
 
 @pytest.mark.parametrize(
@@ -26,11 +37,7 @@ def losses(*values: float) -> list[dict[str, float]]:
     ],
 )
 def test_stopping_with_a_patience_of_three(rule: str, history: tuple[float, ...], stops: bool) -> None:
-    assert STOPPING[rule](losses(*history), 3) is stops
-
-
-def looks(*pairs: tuple[float, float]) -> list[dict[str, float]]:
-    return [{"validation_accuracy": accuracy, "validation_loss": loss} for accuracy, loss in pairs]
+    assert stops_after(rule, checks(*((0.5, loss) for loss in history))) is stops
 
 
 @pytest.mark.parametrize(
@@ -49,8 +56,8 @@ def looks(*pairs: tuple[float, float]) -> list[dict[str, float]]:
         ("last", [(0.9, 1), (0.1, 9)], True),
     ],
 )
-def test_which_look_is_kept(rule: str, history: list[tuple[float, float]], keeps: bool) -> None:
-    assert SELECTION[rule](looks(*history)) is keeps
+def test_which_check_is_kept(rule: str, history: list[tuple[float, float]], keeps: bool) -> None:
+    assert is_best(rule, checks(*history)) is keeps
 
 
 @pytest.mark.parametrize(
@@ -66,16 +73,45 @@ def test_which_look_is_kept(rule: str, history: list[tuple[float, float]], keeps
 def test_patience_of_three_begins_anew_when_either_is_as_good_as_ever(
     history: list[tuple[float, float]], stops: bool
 ) -> None:
-    assert STOPPING["neither_improves"](looks(*history), 3) is stops
+    assert stops_after("neither_improves", checks(*history)) is stops
 
 
 def test_recipes_and_rules_have_the_same_names() -> None:
     fields = Recipe.model_fields
-    assert set(fields["select"].annotation.__args__) == set(SELECTION)
-    assert set(fields["stop"].annotation.__args__) == set(STOPPING)
+    assert set(fields["select"].annotation.__args__) == set(SELECTION_RULES)
+    assert set(fields["stop"].annotation.__args__) == set(STOPPING_RULES)
 
 
 def test_which_rules_need_a_validation_set() -> None:
     assert not needs_validation("last", "never")
     assert needs_validation("best_validation_accuracy", "never")
     assert needs_validation("last", "rising_loss")
+
+
+@pytest.mark.parametrize("rule", SELECTION_RULES)
+def test_the_first_check_is_always_kept(rule: str) -> None:
+    assert is_best(rule, checks((0.0, 99.0)))
+
+
+class CountedCheck(dict[str, float]):
+    """A validation check that lists what was read of it."""
+
+    def __init__(self, check: Record) -> None:
+        super().__init__(check)
+        self.read: list[str] = []
+
+    def __getitem__(self, name: str) -> float:
+        self.read.append(name)
+        return super().__getitem__(name)
+
+
+def test_no_rule_reads_an_earlier_check_again() -> None:
+    for rules in (
+        [rule().is_best for rule in SELECTION_RULES.values()],
+        [rule(3).stops for rule in STOPPING_RULES.values()],
+    ):
+        for rule in rules:
+            history = [CountedCheck(check) for check in checks(*((0.5, 1.0 + n % 3) for n in range(20)))]
+            for check in history:
+                rule(check)
+            assert all(len(check.read) == len(set(check.read)) for check in history)

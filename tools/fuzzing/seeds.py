@@ -37,7 +37,7 @@ from confgcn.runs.settings import resolve
 from confgcn.runs.stored_graph import make_shards
 from confgcn.runs.train import make_loop
 from confgcn.runs.tune import search
-from confgcn.training.state_rows import NODES
+from confgcn.training.saved_state import NODES
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from resident import Watched
 
-from confgcn.data.formats.npy import growing_npy
+from confgcn.data.formats.array_files import npy_writer
 
 RESULTS = Path(__file__).parent / "results" / "mapped.json"
 SIZES = (1_000, 1_000_000, 4_000_000)
@@ -29,7 +29,7 @@ ROWS = 10_000  # written together
 OPENING = """
 import sys, time
 from pathlib import Path
-from confgcn.data.formats.graph_store import open_store
+from confgcn.data.formats.store import open_store
 started = time.perf_counter()
 graph = open_store(Path(sys.argv[1]))
 print(time.perf_counter() - started)
@@ -38,7 +38,7 @@ SAMPLING = """
 import sys, time
 from pathlib import Path
 import torch
-from confgcn.data.formats.graph_store import open_store
+from confgcn.data.formats.store import open_store
 from confgcn.graph.sampling import NeighbourSampler
 started = time.perf_counter()
 graph = open_store(Path(sys.argv[1]))
@@ -87,7 +87,7 @@ def write_arrays(folder: Path, nodes: int) -> None:
     folder.mkdir(parents=True)
     random = np.random.default_rng(0)
     np.save(folder / "edges.npy", random.integers(0, nodes, size=(round(EDGES_PER_NODE * nodes), 2)))
-    with growing_npy(folder / "features.npy", np.float32, (FEATURES,)) as append:
+    with npy_writer(folder / "features.npy", np.float32, (FEATURES,)) as append:
         for first in range(0, nodes, ROWS):
             append(random.standard_normal((min(ROWS, nodes - first), FEATURES), dtype=np.float32))
     labels = random.integers(0, CLASSES, nodes)

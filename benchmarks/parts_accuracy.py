@@ -19,8 +19,7 @@ from pathlib import Path
 from clustered import clustered_graph
 from recorded import PARTS_ACCURACY, append
 
-from confgcn.data.formats.graph_arrays import arrays_of_graph
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.store_writing import arrays_of_graph, write_store
 
 WORKERS = (1, 2, 4)
 SYNTHETIC = 100_000

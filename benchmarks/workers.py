@@ -33,8 +33,7 @@ from clustered import EDGES_PER_NODE, clustered_graph
 from recorded import WORKERS, append
 from resident import Watched
 
-from confgcn.data.formats.graph_arrays import arrays_of_graph
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.store_writing import arrays_of_graph, write_store
 from confgcn.distributed.exchange import HaloExchange
 from confgcn.distributed.process_group import joined_group
 from confgcn.distributed.shard_files import ShardFolder

@@ -59,12 +59,12 @@ def _write(graph_input: GraphInput, out: Path, tables: Literal["csv", "parquet"]
 
 
 def _write_mapped(graph_input: GraphInput, out: Path, overwrite: bool) -> list[Path]:
-    from confgcn.data.formats.store_output import write_store
+    from confgcn.data.formats.store_writing import write_store
     from confgcn.io.signals import stop_request
     from confgcn.runs.graph_input import arrays_for_mapping
 
     with stop_request() as stop, arrays_for_mapping(graph_input) as arrays:
         stop.at_once = True  # and what was written goes
-        for text in arrays.remarks:
+        for text in arrays.notices:
             notice(text)
         return [write_store(arrays, out, overwrite=overwrite)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from confgcn.data.formats.npz import read_npz
+from confgcn.data.formats.array_files import read_npz
 from confgcn.data.splits import planetoid_split
 from confgcn.graph import Graph
 

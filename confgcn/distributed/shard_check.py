@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.data.formats.mapped_entries import check_ascending, entry_blocks
+from confgcn.data.formats.csr_files import check_ascending, checked_entries
 from confgcn.data.input_files import naming, unchanged
 from confgcn.distributed.shard_files import (
     COLUMNS,
@@ -110,7 +110,7 @@ def _check_edges(folder: ShardFolder, part: int, arrays: dict[str, Array], owner
         raise CorruptFileError(f"{folder.file_of('borrowed_parts', part)}: corrupt, these parts do not hold the nodes")
     files = folder.file_of("indptr", part), folder.file_of("indices", part)
     loops, is_read = 0, np.zeros(len(borrowed), dtype=bool)
-    for row, source in entry_blocks(files, arrays["indptr"], arrays["indices"], folder.num_nodes):
+    for row, source in checked_entries(files, arrays["indptr"], arrays["indices"], folder.num_nodes):
         loops += int((source == arrays["nodes"][row]).sum())
         elsewhere = source[owners[source] != part]
         places = np.searchsorted(borrowed, elsewhere)
@@ -143,7 +143,7 @@ def _check_features(folder: ShardFolder, part: int, arrays: dict[str, Array]) ->
         return
     indptr, indices, values = (arrays[name] for name in SPARSE)
     files = folder.file_of(SPARSE[0], part), folder.file_of(SPARSE[1], part)
-    for _ in entry_blocks(files, indptr, indices, folder.record.num_features):
+    for _ in checked_entries(files, indptr, indices, folder.record.num_features):
         pass
     if not all((np.abs(values[rows]) <= FLOAT32_MAX).all() for rows in blocks_of_rows(len(values))):
         raise CorruptFileError(f"{folder.file_of(SPARSE[2], part)}: corrupt, a value is not a finite float32")

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from confgcn.data.formats.npy import map_npy
+from confgcn.data.formats.array_files import map_npy
 from confgcn.distributed.shard_record import ShardRecord, read_shard_record
 from confgcn.exceptions import CorruptFileError, ResourceError, UsageError, brief
 from confgcn.io.checksums import file_digest

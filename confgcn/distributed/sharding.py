@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from confgcn.data.formats.npy import growing_npy, write_npy
-from confgcn.data.formats.whole_folder import whole_folder
+from confgcn.data.formats.array_files import npy_writer, write_npy
 from confgcn.distributed.shard_files import COLUMNS, DENSE, MANIFEST, NAMES, SPARSE, SPLIT, part_name
 from confgcn.distributed.shard_record import KEY, LAYOUT
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.partition import metis
-from confgcn.io.atomic_files import write_atomic
+from confgcn.io.atomic_files import atomic_folder, write_atomic
 from confgcn.io.blocks import blocks_of_entries, blocks_of_rows
 from confgcn.io.checksums import file_digest
 from confgcn.io.json_files import to_json, write_checksummed_json
@@ -59,7 +58,7 @@ def write_shards(path: Path, graph: Graph, parts: Tensor, about: dict[str, Any],
         raise UsageError(f"{graph.name}: a graph with edge weights cannot be sharded; train it in one process")
     if os.path.lexists(path):
         raise UsageError(f"{path}: exists; choose another folder for the shards")
-    with whole_folder(path) as folder:
+    with atomic_folder(path) as folder:
         write_npy(folder / f"{COLUMNS}.npy", columns.numpy())
         _write_names(folder, graph)
         split = _split(graph)
@@ -122,7 +121,7 @@ def _write_edges(place: Path, adjacency: SparseStructure, parts: Tensor, nodes: 
     indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     write_npy(place / "indptr.npy", indptr.numpy())
     borrowed, crossing = [nodes[:0]], 0
-    with growing_npy(place / "indices.npy", np.int64) as append:
+    with npy_writer(place / "indices.npy", np.int64) as append:
         for rows in blocks_of_entries(indptr.numpy()):
             sources = adjacency.at_rows(nodes[rows])[0].indices
             append(sources.numpy())
@@ -139,6 +138,6 @@ def _write_features(place: Path, features: Tensor | SparseMatrix, nodes: Tensor)
         for name, array in zip(SPARSE, arrays, strict=True):
             write_npy(place / f"{name}.npy", array.numpy())
         return
-    with growing_npy(place / f"{DENSE[0]}.npy", features[:0].numpy().dtype, (features.shape[1],)) as append:
+    with npy_writer(place / f"{DENSE[0]}.npy", features[:0].numpy().dtype, (features.shape[1],)) as append:
         for rows in blocks_of_rows(len(nodes), features.shape[1]):
             append(features[nodes[rows]].numpy())

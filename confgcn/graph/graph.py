@@ -40,7 +40,7 @@ class Graph:
     not negative, one at self loops; ``features`` (N, F); ``labels`` (N,), -1 = unknown; ``train``,
     ``validation``, ``test``: sorted positions of nodes; ``node_ids`` (N,): the row of each node in tables of per-node
     parameters. ``feature_names`` is empty where columns are identified by position only; ``reader_notices`` are the
-    notices of the reader of the graph's files. Tensors may be memory-mapped (``confgcn.data.formats.graph_store``) and
+    notices of the reader of the graph's files. Tensors may be memory-mapped (``confgcn.data.formats.store``) and
     larger than memory, so the methods here read them in blocks.
 
     A graph with a ``shard`` is one of several shards: ``adjacency`` is (N, N + H) with all edges into its N own nodes,

@@ -1,10 +1,11 @@
-"""Write files that are complete or absent: to a temporary file beside the target, which is renamed at the end."""
+"""Write files and folders that are complete or absent: under a temporary name, which is changed at the end."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -33,6 +34,21 @@ def write_blocks(path: Path, blocks: Iterable[Block]) -> str:
     hashed = hashlib.sha256()
     _write_all({path: _hashing(blocks, hashed)})
     return hashed.hexdigest()
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A folder to write to, which becomes ``path`` when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = temporary_path(path)
+    for old in (folder, *abandoned_temporaries(path)):
+        shutil.rmtree(old, ignore_errors=True)
+    try:
+        folder.mkdir()
+        yield folder
+        _replace_folder(folder, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def temporary_path(path: Path) -> Path:
@@ -92,6 +108,26 @@ def _write_to_disk(path: Path, blocks: Iterable[Block]) -> None:
             stream.write(block)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _replace_folder(folder: Path, path: Path) -> None:
+    """Folders cannot be exchanged in one step: between two renames there is none, but never an incomplete one."""
+    if path.is_dir() and any(path.iterdir()):
+        old = temporary_path(path.with_name(f"{path.name}.old"))
+        path.rename(old)
+        try:
+            folder.rename(path)
+        except BaseException:
+            old.rename(path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        folder.rename(path)
+    parent = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)
 
 
 def _check_replaceable(path: Path) -> None:

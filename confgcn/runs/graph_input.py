@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from confgcn.data.datasets import dataset_named, load_graph
-from confgcn.data.formats.array_folder import ArrayFolder, is_array_folder
-from confgcn.data.formats.array_graph import arrays_of_folder
-from confgcn.data.formats.graph_arrays import GraphArrays, arrays_of_graph
-from confgcn.data.formats.graph_store import is_store
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder, is_array_folder
 from confgcn.data.formats.registry import read_graph
+from confgcn.data.formats.store import is_store
+from confgcn.data.formats.store_writing import GraphArrays, arrays_of_graph
 from confgcn.data.formats.table import TableOptions
 from confgcn.data.graph_names import check_graph_name, is_path
 from confgcn.data.input_files import naming, unchanged

@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from confgcn.data.formats.graph_store import RECORD, is_store, open_store, store_sha256
-from confgcn.data.formats.store_check import check_store
+from confgcn.data.formats.store import RECORD, check_store, is_store, open_store, store_sha256
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.splits import hold_out
 from confgcn.data.transforms import Columns

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from confgcn.data.formats.array_folder import ArrayFolder
-from confgcn.data.formats.array_graph import arrays_of_folder
-from confgcn.data.formats.graph_arrays import GraphArrays
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder
+from confgcn.data.formats.store_writing import GraphArrays, write_store
 
 
 @pytest.fixture

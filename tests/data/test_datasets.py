@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confgcn.data.datasets import DATASETS, load_graph
-from confgcn.data.formats.npz import npz_keys, read_npz
+from confgcn.data.formats.array_files import npz_keys, read_npz
 from confgcn.data.formats.planetoid import SUFFIXES
 from confgcn.exceptions import DataError, ResourceError, UsageError
 from confgcn.graph import EdgeCounts, Graph

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from confgcn.data.demo import FILE, load_demo
-from confgcn.data.formats.npz import read_npz
+from confgcn.data.formats.array_files import read_npz
 
 TOOL = Path(__file__).parents[2] / "tools" / "build_demo.py"
 CONTENT = ["30\t0\t1\t0\tTheory", "4\t1\t1\t0\tRule_Learning", "500\t0\t0\t0\tTheory", "7\t0\t0\t1\tCase_Based"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.formats.npz import CSR_PARTS
+from confgcn.data.formats.array_files import CSR_KEYS
 
 if TYPE_CHECKING:
     from conftest import Outside, Tables
@@ -35,7 +35,7 @@ def archive(**arrays: Any) -> bytes:
 def sparse_archive(matrix: Any, **altered: Any) -> bytes:
     """A sparse matrix as scipy saves it, but for these arrays."""
     stored = sp.csr_matrix(matrix)
-    parts = {part: np.asarray(getattr(stored, part)) for part in CSR_PARTS}
+    parts = {part: np.asarray(getattr(stored, part)) for part in CSR_KEYS}
     return archive(**{**parts, "ids": IDS, **altered})
 
 
@@ -264,7 +264,7 @@ def test_a_header_that_claims_more_than_the_file_holds_is_refused_at_once(
 
 @pytest.mark.fault("X15")
 @pytest.mark.parametrize(
-    "names", [("features",), CSR_PARTS, tuple(f"{prefix}_{part}" for prefix in ("adj", "attr") for part in CSR_PARTS)]
+    "names", [("features",), CSR_KEYS, tuple(f"{prefix}_{part}" for prefix in ("adj", "attr") for part in CSR_KEYS)]
 )
 def test_an_archive_that_would_expand_a_thousandfold_is_refused_at_once(tables: Tables, names: tuple[str, ...]) -> None:
     entries = {**dict.fromkeys((*names, "labels"), b""), names[0]: header((8, 10**6)) + bytes(2**26)}

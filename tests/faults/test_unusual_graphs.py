@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from confgcn import ConfGCNClassifier
-from confgcn.data.formats.npz import CSR_PARTS
+from confgcn.data.formats.array_files import CSR_KEYS
 from confgcn.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def archive(matrix: Any, features: Any = FEATURES, labels: Any = LABELS) -> byte
     """A graph as an adjacency, features and labels, in the layout of citation graphs."""
     arrays = {"labels": labels}
     for prefix, given in (("adj", matrix), ("attr", features)):
-        arrays |= {f"{prefix}_{part}": np.asarray(getattr(sp.csr_matrix(given), part)) for part in CSR_PARTS}
+        arrays |= {f"{prefix}_{part}": np.asarray(getattr(sp.csr_matrix(given), part)) for part in CSR_KEYS}
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()

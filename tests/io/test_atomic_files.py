@@ -13,7 +13,14 @@ import pytest
 
 from confgcn.exceptions import ResourceError
 from confgcn.io import atomic_files
-from confgcn.io.atomic_files import target_name, temporary_path, write_atomic, write_blocks, write_together
+from confgcn.io.atomic_files import (
+    atomic_folder,
+    target_name,
+    temporary_path,
+    write_atomic,
+    write_blocks,
+    write_together,
+)
 from confgcn.io.checksums import digest, file_digest
 
 
@@ -109,3 +116,28 @@ def test_where_one_of_several_cannot_be_replaced_none_is(tmp_path: Path) -> None
     with pytest.raises(ResourceError, match=r"other: .*no file"):
         write_together({one: b"new", other: b"new"})
     assert one.read_bytes() == b"old"
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "new" / "folder") as folder:
+        (folder / "file").write_text("x")
+        assert not (tmp_path / "new" / "folder").exists()
+    assert (tmp_path / "new" / "folder" / "file").read_text() == "x"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["folder"]
+
+
+def test_an_error_leaves_the_old_folder_and_no_temporary_one(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "file").write_text("before")
+    with pytest.raises(FileNotFoundError), atomic_folder(tmp_path / "old") as folder:
+        (folder / "folder" / "file").write_text("after")
+    assert (tmp_path / "old" / "file").read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_an_old_folder_is_replaced(tmp_path: Path) -> None:
+    for text in ("before", "after"):
+        with atomic_folder(tmp_path / "folder") as folder:
+            (folder / "file").write_text(text)
+    assert (tmp_path / "folder" / "file").read_text() == "after"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.formats.graph_arrays import arrays_of_graph
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.store_writing import arrays_of_graph, write_store
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 from confgcn.distributed.shard_files import MANIFEST, ShardFolder

@@ -38,19 +38,16 @@ OPENS = re.compile(r"\.open\(|\bopen\(|read_bytes|read_text|np\.load|ZipFile\(|P
 # Every module that opens a file, and the readers that come to it; None where the file is not a user's.
 READ_BY: dict[str, str | None] = {
     "cli/streams.py": None,
-    "data/formats/array_folder.py": "arrays/",
+    "data/formats/array_files.py": "features/",
+    "data/formats/arrays.py": "arrays/",
     "data/formats/compressed.py": "table/",
     "data/formats/feature_files.py": "features/",
     "data/formats/tables.py": "table/",
     "data/formats/graph_npz.py": None,  # which writes; it is read by npz.py
-    "data/formats/graph_store.py": "mapped/",
-    "data/formats/npy.py": "features/",
-    "data/formats/npz.py": "graph/",
+    "data/formats/store.py": "mapped/",
     "data/formats/parquet.py": "table/",
     "data/downloads.py": "named/",
-    "data/formats/store_output.py": "mapped/",
     "data/formats/planetoid_pickle.py": "planetoid/",
-    "data/formats/whole_folder.py": None,
     "runs/outputs.py": "resume/",
     "runs/run_records.py": "load/",
     "runs/run_tables.py": "report/",

@@ -24,12 +24,11 @@ import scipy.sparse as sp
 import torch
 
 from confgcn import ConfGCNClassifier, RunRequest, train
-from confgcn.data.formats.array_folder import ArrayFolder
-from confgcn.data.formats.array_graph import arrays_of_folder
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder
 from confgcn.data.formats.graph_npz import graph_npz_bytes
 from confgcn.data.formats.parquet import parquet_bytes
 from confgcn.data.formats.registry import read_graph, write_graph
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.store_writing import write_store
 from confgcn.data.raw import raw_from_graph
 from confgcn.io.json_files import write_checksummed_json
 from confgcn.io.tensor_files import read_tensors, write_tensors

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from confgcn.data.formats.array_files import CSR_KEYS, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.format import FileFormat, FileRequest
 from confgcn.data.formats.from_arrays import edges_of
-from confgcn.data.formats.npz import CSR_PARTS, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.table import listed
 from confgcn.data.input_files import naming, stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph, raw_from_graph
@@ -20,7 +20,7 @@ DIALECTS = (("adj_", "attr_"), ("adj_matrix.", "attr_matrix."))
 def read_citation_npz(path: Path, *, name: str) -> Graph:
     """Read adjacency, features and labels; the graph has no split yet."""
     adjacency_prefix, features_prefix = _dialect(path)
-    matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in CSR_PARTS]
+    matrices = [prefix + part for prefix in (adjacency_prefix, features_prefix) for part in CSR_KEYS]
     arrays = read_npz(path, [*matrices, "labels"])
     adjacency = sparse_from(arrays, adjacency_prefix, path)
     features = sparse_from(arrays, features_prefix, path)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from confgcn.data.formats.npz import MAX_BYTES, MAX_EXPANSION, UNSUSPICIOUS_BYTES
+from confgcn.data.formats.array_files import EXPANSION_FREE_BYTES, MAX_BYTES, MAX_EXPANSION
 from confgcn.data.input_files import naming
 from confgcn.exceptions import DataError
 
@@ -31,7 +31,7 @@ def read_content(path: Path) -> bytes:
         if unpack is None:
             return _joined(path, _chunks(stream), MAX_BYTES)
         stored = os.fstat(stream.fileno()).st_size
-        return _unpacked(path, unpack(stream), min(MAX_BYTES, max(UNSUSPICIOUS_BYTES, MAX_EXPANSION * stored)))
+        return _unpacked(path, unpack(stream), min(MAX_BYTES, max(EXPANSION_FREE_BYTES, MAX_EXPANSION * stored)))
 
 
 def _unpacked(path: Path, chunks: Chunks, most: int) -> bytes:

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from confgcn.data.formats.npy import read_npy
-from confgcn.data.formats.npz import CSR_PARTS, MAX_COLUMNS, npz_keys, read_npz, sparse_from
+from confgcn.data.formats.array_files import CSR_KEYS, MAX_COLUMNS, npz_keys, read_npy, read_npz, sparse_from
 from confgcn.data.formats.table import listed, shortened
 from confgcn.data.raw import numbered_features
 from confgcn.exceptions import DataError
@@ -85,18 +84,18 @@ def _read_archive(path: Path) -> NodeFeatures:
     texts = {key: _texts(path, key, array) for key, array in given.items()}
     if "features" in found:
         matrix: Any = checks.native(read_npz(path, ["features"])["features"])
-    elif set(CSR_PARTS) <= set(found):
+    elif set(CSR_KEYS) <= set(found):
         matrix = _read_csr(path, found)
     else:
         raise DataError(
-            f"{path}: expected an array features, or the arrays {', '.join(CSR_PARTS)} of a sparse matrix; "
+            f"{path}: expected an array features, or the arrays {', '.join(CSR_KEYS)} of a sparse matrix; "
             f"found {listed(found)}"
         )
     return NodeFeatures(path, matrix, texts.get("feature_names"), texts.get("ids"))
 
 
 def _read_csr(path: Path, found: list[str]) -> sp.csr_matrix:
-    arrays = read_npz(path, [*CSR_PARTS, *(["format"] if "format" in found else [])])
+    arrays = read_npz(path, [*CSR_KEYS, *(["format"] if "format" in found else [])])
     layout = arrays.get("format", np.array(b"csr")).tobytes().replace(b"\0", b"")
     if layout != b"csr":
         stored = shortened(layout.decode(errors="replace"))

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from confgcn.data.formats.array_files import CSR_KEYS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.format import FileFormat, FileRequest, check_free
-from confgcn.data.formats.npz import CSR_PARTS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
 from confgcn.data.input_files import naming, suffix_of, unchanged
 from confgcn.data.raw import PARTS, RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, brief
@@ -104,8 +104,8 @@ def _feature_arrays(features: Any) -> Arrays:
 def _features(path: Path, arrays: Arrays) -> Any:
     if "features" in arrays:
         return arrays["features"]
-    present = [part for part in CSR_PARTS if f"features_{part}" in arrays]
-    if present and len(present) < len(CSR_PARTS):
+    present = [part for part in CSR_KEYS if f"features_{part}" in arrays]
+    if present and len(present) < len(CSR_KEYS):
         raise CorruptFileError(f"{path}: the archive lacks a part of the features, it has {', '.join(present)}")
     return sparse_from(arrays, "features_", path) if present else None
 

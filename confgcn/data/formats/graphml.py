@@ -12,11 +12,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import scipy.sparse as sp
 
+from confgcn.data.formats.array_files import MAX_BYTES
 from confgcn.data.formats.compressed import read_content
 from confgcn.data.formats.feature_files import NodeFeatures
 from confgcn.data.formats.format import FileFormat, FileRequest, check_free
 from confgcn.data.formats.node_columns import NodeColumns, node_columns
-from confgcn.data.formats.npz import MAX_BYTES
 from confgcn.data.formats.table import Table, TableOptions, column_texts, shortened
 from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.formats.tables import read_matrix

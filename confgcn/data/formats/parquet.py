@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from confgcn.data.formats.npz import MAX_BYTES
+from confgcn.data.formats.array_files import MAX_BYTES
 from confgcn.data.formats.table import Column, Table, shortened
 from confgcn.data.input_files import naming
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError, brief

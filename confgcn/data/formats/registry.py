@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from confgcn.data.formats import (
-    array_graph,
+    arrays,
     citation_npz,
     from_arrays,
     from_dgl,
@@ -22,7 +22,7 @@ from confgcn.data.formats import (
     graph_npz,
     graphml,
     planetoid,
-    store_check,
+    store_writing,
     tables,
 )
 from confgcn.data.formats.format import FileFormat, FileRequest, ObjectFormat
@@ -37,8 +37,8 @@ from confgcn.graph.validation import shown
 
 # In the order in which they are tried: the last one takes any file.
 FILE_FORMATS: tuple[FileFormat, ...] = (
-    store_check.FORMAT,
-    array_graph.FORMAT,
+    store_writing.FORMAT,
+    arrays.FORMAT,
     planetoid.FORMAT,
     graph_npz.FORMAT,
     citation_npz.FORMAT,

@@ -63,7 +63,7 @@ def test_x15_a_bomb_is_refused_while_it_is_unpacked(
 ) -> None:
     (tmp_path / "bomb").write_bytes(pack(bytes(5_000_000)))
     assert len(read_content(tmp_path / "bomb")) == 5_000_000
-    monkeypatch.setattr(compressed, "UNSUSPICIOUS_BYTES", 10_000)
+    monkeypatch.setattr(compressed, "EXPANSION_FREE_BYTES", 10_000)
     with pytest.raises(DataError, match=r"bomb: holds more than"):
         read_content(tmp_path / "bomb")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.formats import feature_files, npy
+from confgcn.data.formats import array_files, feature_files
 from confgcn.data.formats.feature_files import NodeFeatures, read_node_features
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
 
@@ -221,7 +221,7 @@ def test_more_columns_than_is_reasonable_are_refused(tmp_path: Path, monkeypatch
 
 def test_a_file_beyond_the_cap_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, NUMBERS)
-    monkeypatch.setattr(npy, "MAX_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(array_files, "MAX_BYTES", path.stat().st_size - 1)
     with pytest.raises(DataError, match=rf"features\.npy: holds {path.stat().st_size} bytes, more than is read"):
         read_node_features(path)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from confgcn.data.formats.array_files import read_npz
 from confgcn.data.formats.graph_npz import graph_npz_bytes, is_graph_npz, read_graph_npz
-from confgcn.data.formats.npz import read_npz
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph

@@ -12,8 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.formats import npz
-from confgcn.data.formats.npz import npz_keys, read_npz, sparse_from
+from confgcn.data.formats import array_files
+from confgcn.data.formats.array_files import (
+    map_npy,
+    npy_shape,
+    npy_writer,
+    npz_keys,
+    read_npy,
+    read_npz,
+    sparse_from,
+    write_npy,
+)
 from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
 
 
@@ -103,9 +112,9 @@ def test_a_header_that_does_not_fit_its_data_is_refused(tmp_path: Path, shape: t
 
 def test_x15_an_array_over_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, zeros=np.zeros(1000))
-    monkeypatch.setattr(npz, "MAX_BYTES", 8128)
+    monkeypatch.setattr(array_files, "MAX_BYTES", 8128)
     assert len(read_npz(path)["zeros"]) == 1000
-    monkeypatch.setattr(npz, "MAX_BYTES", 8127)
+    monkeypatch.setattr(array_files, "MAX_BYTES", 8127)
     with pytest.raises(DataError, match=r"expand to 8128"):
         read_npz(path)
 
@@ -136,7 +145,7 @@ def test_what_the_machine_lacks_is_no_fault_of_the_file(
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(npz, "_read_entry", fail)
+    monkeypatch.setattr(array_files, "_read_entry", fail)
     with pytest.raises(type(error), match=str(error.args[-1])):
         read_npz(tmp_path / "a.npz")
 
@@ -199,9 +208,9 @@ def test_two_entries_of_one_name_are_ambiguous(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_x15_ways_of_packing_that_unpack_all_at_once_are_refused(tmp_path: Path, method: int) -> None:
+def test_x15_compression_that_expands_all_at_once_is_refused(tmp_path: Path, method: int) -> None:
     path = packed(tmp_path, ("a.npy", array_bytes(np.zeros(2))), method=method)
-    with pytest.raises(DataError, match=r"arrays\.npz: a\.npy is packed in a way that numpy does not use"):
+    with pytest.raises(DataError, match=r"arrays\.npz: a\.npy is compressed in a way that numpy does not use"):
         read_npz(path)
 
 
@@ -244,3 +253,61 @@ def test_many_and_long_names_of_arrays_are_shortened(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no array a; found x{40}.*and 40 more") as raised:
         read_npz(path, ["a"])
     assert len(str(raised.value)) < 1000
+
+
+NUMBERS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+@pytest.mark.parametrize("array", [NUMBERS, np.asfortranarray(NUMBERS), NUMBERS.astype(">f8"), NUMBERS[:0]])
+def test_what_numpy_saves_is_mapped_as_it_is(tmp_path: Path, array: np.ndarray) -> None:
+    np.save(tmp_path / "x.npy", array)
+    assert np.array_equal(map_npy(tmp_path / "x.npy"), array)
+    assert np.array_equal(read_npy(tmp_path / "x.npy"), array)
+    assert npy_shape(tmp_path / "x.npy") == array.shape
+
+
+def test_what_is_written_to_a_mapped_array_never_comes_into_the_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", NUMBERS)
+    before = (tmp_path / "x.npy").read_bytes()
+    mapped = map_npy(tmp_path / "x.npy", "c")
+    mapped[0] = 7
+    mapped.flush()  # type: ignore[attr-defined]
+    assert (tmp_path / "x.npy").read_bytes() == before
+
+
+@pytest.mark.parametrize("cuts", [[], [0], [1, 1, 3], [4]])
+def test_an_array_that_grows_is_the_one_that_is_saved_at_once(tmp_path: Path, cuts: list[int]) -> None:
+    with npy_writer(tmp_path / "x.npy", np.float32, (3,)) as append:
+        for part in np.split(NUMBERS.astype(np.float64), cuts):
+            append(part)
+    whole = io.BytesIO()
+    np.save(whole, NUMBERS)
+    assert (tmp_path / "x.npy").read_bytes() == whole.getvalue()
+    write_npy(tmp_path / "y.npy", NUMBERS)
+    assert (tmp_path / "y.npy").read_bytes() == whole.getvalue()
+
+
+@pytest.mark.parametrize("length", [0, 5, 60, 150])
+def test_a_truncated_file_is_refused_by_name(tmp_path: Path, length: int) -> None:
+    np.save(tmp_path / "x.npy", NUMBERS)
+    (tmp_path / "x.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:length])
+    with pytest.raises(DataError, match=r"x\.npy"):
+        map_npy(tmp_path / "x.npy")
+
+
+def test_objects_are_never_made(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}, print]), allow_pickle=True)
+    with pytest.raises(UnsafeFileError, match="object array"):
+        map_npy(tmp_path / "x.npy")
+
+
+def test_a_file_of_another_kind_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_text("source,target\n")
+    with pytest.raises(CorruptFileError, match=r"not a readable \.npy file"):
+        map_npy(tmp_path / "x.npy")
+
+
+def test_a_disk_that_is_full_is_told_with_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"x\.npy") as caught, npy_writer(tmp_path / "x.npy", np.float32):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.errno == errno.ENOSPC

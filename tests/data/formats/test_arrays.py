@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.formats import array_graph
-from confgcn.data.formats.array_folder import ArrayFolder, is_array_folder
-from confgcn.data.formats.array_graph import arrays_of_folder, read_array_folder
+from confgcn.data.formats import arrays
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder, is_array_folder, read_array_folder
 from confgcn.data.formats.parquet import parquet_bytes
 from confgcn.data.formats.registry import read_graph
 from confgcn.data.formats.table import TableOptions
@@ -153,7 +152,7 @@ def test_without_features_they_are_made_or_missed(given: Given) -> None:
 def test_what_is_too_large_for_memory_is_to_be_mapped(
     given: Given, monkeypatch: pytest.MonkeyPatch, most: int, file: str
 ) -> None:
-    monkeypatch.setattr(array_graph, "MAX_BYTES", most)
+    monkeypatch.setattr(arrays, "MAX_BYTES", most)
     folder = given(features=np.ones((4, 30)))
     with pytest.raises(DataError, match=rf"{file}\.npy.*--mapped"):
         read_graph(folder)

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.formats.array_folder import ArrayFolder
-from confgcn.data.formats.array_graph import arrays_of_folder
-from confgcn.data.formats.graph_arrays import GraphArrays, arrays_of_graph
-from confgcn.data.formats.graph_store import is_store, open_store, store_sha256
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder
+from confgcn.data.formats.store import is_store, open_store, store_sha256
+from confgcn.data.formats.store_writing import GraphArrays, arrays_of_graph, write_store
 from confgcn.exceptions import DataError, ResourceError, UsageError
 from confgcn.graph import Graph
 
@@ -43,19 +41,17 @@ def test_sparse_features_become_dense(tmp_path: Path) -> None:
     assert opened.features.tolist() == np.eye(3).tolist()  # type: ignore[union-attr]
 
 
-def test_a_graph_that_is_there_is_replaced_only_where_that_is_asked(
-    arrays: GraphArrays, store: Path, tmp_path: Path
-) -> None:
+def test_an_existing_graph_is_replaced_only_on_request(arrays: GraphArrays, store: Path, tmp_path: Path) -> None:
     before = store_sha256(store)
     with pytest.raises(UsageError, match="exists already"):
         write_store(arrays, store)
     write_store(replace(arrays, name="another"), store, overwrite=True)
     assert store_sha256(store) != before
     assert left_in(tmp_path) == {"arrays", "store"}
-    with pytest.raises(UsageError, match="is no mapped graph"):
+    with pytest.raises(UsageError, match="is not a memory-mapped graph"):
         write_store(arrays, tmp_path / "arrays", overwrite=True)
     (tmp_path / "link").symlink_to(store)
-    with pytest.raises(UsageError, match="is no mapped graph"):
+    with pytest.raises(UsageError, match="is not a memory-mapped graph"):
         write_store(arrays, tmp_path / "link", overwrite=True)
 
 
@@ -74,13 +70,13 @@ def test_what_a_killed_process_left_is_removed(arrays: GraphArrays, tmp_path: Pa
     assert left_in(tmp_path) == {"arrays", "store"}
 
 
-def test_a_disk_without_room_is_told_before_anything_is_written(
+def test_a_full_disk_is_reported_before_anything_is_written(
     arrays: GraphArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Usage:
         free = 10
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage)
-    with pytest.raises(ResourceError, match=r"takes up to [\d,]+ bytes while it is made, 10 are free"):
+    with pytest.raises(ResourceError, match=r"needs up to [\d,]+ bytes of disk space, 10 are free"):
         write_store(arrays, tmp_path / "store")
     assert left_in(tmp_path) == {"arrays"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -13,12 +14,10 @@ import pytest
 import torch
 
 from confgcn.data.findings import findings
-from confgcn.data.formats.array_folder import ArrayFolder
-from confgcn.data.formats.array_graph import arrays_of_folder, read_array_folder
-from confgcn.data.formats.graph_store import RECORD, open_store
+from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder, read_array_folder
 from confgcn.data.formats.registry import read_graph
-from confgcn.data.formats.store_check import check_store
-from confgcn.data.formats.store_output import write_store
+from confgcn.data.formats.store import RECORD, check_store, open_store
+from confgcn.data.formats.store_writing import write_store
 from confgcn.data.formats.text_arrays import Numbers
 from confgcn.data.statistics import describe
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UnsafeFileError
@@ -81,7 +80,7 @@ def test_a_truncated_array_is_not_opened(store: Path, name: str) -> None:
 
 def test_an_array_of_another_type_is_not_opened(store: Path) -> None:
     np.save(store / "labels.npy", np.zeros(11, dtype=np.int32))
-    with pytest.raises(CorruptFileError, match=r"labels\.npy: corrupt, mapped\.json says int64 \(11,\), .* int32"):
+    with pytest.raises(CorruptFileError, match=r"labels\.npy: corrupt, mapped\.json lists int64 \(11,\), .* int32"):
         open_store(store)
 
 
@@ -140,3 +139,57 @@ def test_shapes_that_do_not_fit_are_refused(store: Path) -> None:
             write_checksummed_json(store / RECORD, changed)
             with pytest.raises(CorruptFileError, match="describes no graph"):
                 open_store(store)
+
+
+def altered(store: Path, name: str, array: Any) -> None:
+    """Another array, with a record that says so."""
+    np.save(store / f"{name}.npy", array)
+    record = read_checksummed_json(store / RECORD)
+    digest = hashlib.sha256((store / f"{name}.npy").read_bytes()).hexdigest()
+    record["arrays"][name] = {"shape": list(np.shape(array)), "sha256": digest}
+    write_checksummed_json(store / RECORD, record)
+
+
+def test_a_sound_one_passes(store: Path) -> None:
+    check_store(store)
+
+
+@pytest.mark.parametrize("name", ["indices", "features", "labels", "train", "name_bytes"])
+def test_a_flipped_bit_is_found_by_the_check(store: Path, name: str) -> None:
+    file = store / f"{name}.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptFileError, match=rf"{name}\.npy: corrupt, its checksum"):
+        check_store(store)
+
+
+def flawed(array: Any, *places: int, value: Any) -> Any:
+    changed = np.array(array)
+    changed[places] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("indices", 3, 11),
+        ("indices", 3, -1),
+        ("indices", 1, 0),
+        ("indptr", 4, 0),
+        ("indptr", 4, 10**6),
+        ("labels", 0, 3),
+        ("labels", 0, -2),
+        ("train", 0, 11),
+        ("train", 0, -1),
+        ("features", 5, np.nan),
+        ("name_ends", 2, 0),
+        ("name_bytes", 0, 0xFF),
+    ],
+)
+def test_numbers_that_would_lead_astray_are_found_though_checksums_match(
+    store: Path, name: str, place: int, value: Any
+) -> None:
+    altered(store, name, flawed(np.load(store / f"{name}.npy"), place, value=value))
+    with pytest.raises(DataError, match=rf"{name}\.npy"):
+        check_store(store)

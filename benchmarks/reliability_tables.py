@@ -9,7 +9,7 @@ from typing import Any
 
 from recorded import FOLDER
 
-from reproduction.tables import Table
+from reproduction.rendering import Table
 
 SEVERITIES = {"A": ("must", "all hold"), "B": ("should", "all hold, or a reason")}
 

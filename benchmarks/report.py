@@ -21,11 +21,11 @@ import parts_tables
 import reliability_tables
 import speed_tables
 
-from reproduction.drawing import claims, confidence, presets, table2
+from reproduction import claims, confidence, presets, table2
+from reproduction.artefacts import ARTEFACTS
 from reproduction.folder import read_report
 from reproduction.page import page, protocol
-from reproduction.render import PARTS, pictures_of
-from reproduction.tables import Table
+from reproduction.rendering import Table
 
 ROOT = Path(__file__).parent.parent
 REPRODUCTION = ROOT / "reproduction" / "results"
@@ -33,7 +33,7 @@ IMAGES = ROOT / "docs" / "images"
 DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 RUN_AGAIN = ("demo", "rows", *own_graph_tables.TRANSCRIPTS)  # blocks that no file of results holds
-CONFIDENCES = ("AUROC of the largest probability", "AUROC of the precision for a right prediction")
+CONFIDENCES = ("AUROC of the probability for correct predictions", "AUROC of the precision for correct predictions")
 
 
 def main() -> None:
@@ -44,8 +44,8 @@ def main() -> None:
         path.write_text(filled(path.read_text(), blocks))
     IMAGES.mkdir(exist_ok=True)
     report = read_report(REPRODUCTION)
-    for name in PARTS.keys() & report.keys():
-        for file, picture in pictures_of(name, report[name]).items():
+    for name in ARTEFACTS.keys() & report.keys():
+        for file, picture in ARTEFACTS[name].pictures(report[name]).items():
             if file.endswith(".svg"):
                 (IMAGES / file).write_bytes(picture)
     speed_tables.draw(IMAGES)
@@ -62,10 +62,10 @@ def recorded_blocks() -> dict[str, str]:
     return {
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
-        "asked": confidence.tables(report["confidence"])["asked"].markdown(),
+        "asked": confidence.tables(report["confidence"])["targets"].markdown(),
         "mixed": confidence.tables(report["confidence"])["mixed"].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),
-        "control": table2.control(report["table2"]) + "\n",
+        "control": table2.uniform_influence(report["table2"]) + "\n",
         "confidences of released": confidence_table(claims.tables(report["claims"])["released"]).markdown(),
         "presets": presets.tables(report["presets"])["others"].markdown(),
         "limits of paper": presets.tables(report["presets"])["limits"].markdown(),

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from recorded import CONTESTANTS, GRAPHS, LIMITS, SCALED, SCALING, SPEED
 
-from confgcn.report.figure_style import house_style
+from reproduction.plots import plot_style
 
 VARIANTS = ("all rows", "paper", "released")
 PATHS = ("pure", "compiled")
@@ -159,7 +159,7 @@ def _hub_ratio(found: dict[str, Any]) -> float:
 
 def draw(folder: Path) -> None:
     """Ours over PyG's, for every graph; below the line is faster."""
-    with house_style():
+    with plot_style():
         figure = _drawn(json.loads(SPEED.read_text()))
         figure.savefig(folder / "speed.svg", metadata={"Date": None})
 

@@ -1,1 +1,1 @@
-"""The paper's tables and figures: which runs each needs, and the numbers it shows. One file each."""
+"""Reproduction of the paper: runs, tables and figures. Not part of the installed package."""

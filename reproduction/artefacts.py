@@ -1,14 +1,13 @@
-"""The table of tables and figures: one row each."""
+"""The registry of tables and figures: one row each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import unknown_name
 from reproduction import (
-    about,
     claims,
     confidence,
     figure1,
@@ -20,46 +19,88 @@ from reproduction import (
     table1,
     table2,
 )
-from reproduction.jobs import Job, Kind
+from reproduction.formatting import Numbers
+from reproduction.jobs import Job, Kind, Scope
+from reproduction.plots import plot_style, saved_pictures
+from reproduction.rendering import ClaimCheck, Table
 from reproduction.results import Results
-from reproduction.scope import Scope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _no_claims(numbers: Numbers) -> list[ClaimCheck]:
+    return []
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """``jobs`` says what has to be run, ``numbers`` what is shown, as it is written into JSON.
+    """A table or figure.
 
-    An examination has no jobs: it looks at graphs or at models that it trains itself. ``kind``: of its runs.
+    Attributes:
+        numbers: what is shown, as written into ``<name>.json``; all other functions read these numbers only.
+        jobs: the runs that the numbers are made of; None where ``numbers`` computes everything itself.
+        note: how to read it.
+        draw: the picture, None for a table; its result is None where there is nothing to draw.
+        kind: of its runs.
     """
 
-    jobs: Callable[[Scope], list[Job]]
+    name: str
+    title: str
+    note: str
     numbers: Callable[[Scope, Results], dict[str, Any]]
-    is_examination: bool
+    tables: Callable[[Numbers], dict[str, Table]]
+    check_claims: Callable[[Numbers], list[ClaimCheck]] = _no_claims
+    jobs: Callable[[Scope], list[Job]] | None = None
+    draw: Callable[[Numbers], Figure | None] | None = None
     kind: Kind = "paper"
 
+    def texts(self, numbers: Numbers) -> dict[str, bytes]:
+        """The tables as Markdown and LaTeX, by file name."""
+        tables = self.tables(numbers).values()
+        return {
+            f"{self.name}.md": "\n".join(f"{table.caption}\n\n{table.markdown()}" for table in tables).encode(),
+            f"{self.name}.tex": "\n".join(table.latex() for table in tables).encode(),
+        }
 
-ALL, ABOUT = "all", "about"
-OF_THE_PAPER = {
-    "table1": Artefact(table1.jobs, table1.numbers, is_examination=True),
-    "table2": Artefact(table2.jobs, table2.numbers, is_examination=False),
-    "figure1": Artefact(figure1.jobs, figure1.numbers, is_examination=True),
-    "figure2": Artefact(figure2.jobs, figure2.numbers, is_examination=False),
-    "figure3": Artefact(figure3.jobs, figure3.numbers, is_examination=False),
-    "figure4": Artefact(figure4.jobs, figure4.numbers, is_examination=False),
-    "claims": Artefact(claims.jobs, claims.numbers, is_examination=False),
-}
-BEYOND = {
-    "overview": Artefact(overview.jobs, overview.numbers, is_examination=False),
-    "confidence": Artefact(confidence.jobs, confidence.numbers, is_examination=False, kind="confidence"),
-    "presets": Artefact(presets.jobs, presets.numbers, is_examination=False),
-}
-ARTEFACTS = {**OF_THE_PAPER, **BEYOND, ABOUT: Artefact(about.jobs, about.numbers, is_examination=False)}
+    def pictures(self, numbers: Numbers) -> dict[str, bytes]:
+        """The picture as SVG and PNG, by file name; empty where there is nothing to draw."""
+        if self.draw is None:
+            return {}
+        with plot_style():
+            figure = self.draw(numbers)
+            return {} if figure is None else saved_pictures(self.name, figure)
 
 
-def artefacts_named(names: tuple[str, ...]) -> dict[str, Artefact]:
-    """The rows with these names, and that about the runs; "all" is everything that the paper has."""
+def _row(module: Any, title: str, kind: Kind = "paper") -> Artefact:
+    """The row of a module, whose functions have the names of the fields."""
+    optional = {name: getattr(module, name) for name in ("check_claims", "jobs", "draw") if hasattr(module, name)}
+    name = module.__name__.rpartition(".")[2]
+    return Artefact(name, title, module.NOTE, module.numbers, module.tables, kind=kind, **optional)
+
+
+ALL = "all"
+IN_PAPER = (
+    _row(table1, "Table 1: the data sets"),
+    _row(table2, "Table 2: every method (Q1)"),
+    _row(figure1, "Figure 1: the motivating picture"),
+    _row(figure2, "Figure 2: mixed neighbourhoods and many neighbours (Q2)"),
+    _row(figure3, "Figure 3: depth (Q3)"),
+    _row(figure4, "Figure 4: ablation of the objective (Q4)"),
+    _row(claims, "Claims in the text"),
+)
+BEYOND_PAPER = (
+    _row(overview, "Beyond the paper: effect of the influences"),
+    _row(confidence, "Beyond the paper: quality of the confidences", "confidence"),
+    _row(presets, "Beyond the paper: other settings"),
+)
+ARTEFACTS = {row.name: row for row in (*IN_PAPER, *BEYOND_PAPER)}
+
+
+def artefacts_named(names: tuple[str, ...]) -> list[Artefact]:
+    """The artefacts with these names, in the order of the registry; "all" stands for those of the paper."""
     for name in names:
-        if name not in (*OF_THE_PAPER, *BEYOND, ALL):
-            raise unknown_name("table or figure", name, [*OF_THE_PAPER, *BEYOND, ALL])
-    wanted = {*names, ABOUT, *(OF_THE_PAPER if ALL in names else ())}
-    return {name: row for name, row in ARTEFACTS.items() if name in wanted}
+        if name not in (*ARTEFACTS, ALL):
+            raise unknown_name("table or figure", name, [*ARTEFACTS, ALL])
+    wanted = {*names, *(row.name for row in IN_PAPER if ALL in names)}
+    return [row for row in ARTEFACTS.values() if row.name in wanted]

@@ -1,12 +1,13 @@
-"""Figure 1, the motivating picture, on a real node: one that Kipf-GCN gets wrong and ConfGCN right.
+"""Figure 1, the motivating picture, for a real node: one that Kipf-GCN predicts wrongly and ConfGCN correctly.
 
-Whether the influences are the reason is asked of the trained model: does it go wrong when they are made uniform?
+Whether the influences are the reason is tested on the trained model: is the node lost when they are made uniform?
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -21,82 +22,94 @@ from confgcn.models.base import Prediction
 from confgcn.models.confgcn.network import ConfGCN
 from confgcn.runs.train import trained_loop
 from confgcn.training.loop import TrainingLoop
-from reproduction.case import Case
-from reproduction.jobs import Job, Variant, digest, graph_key, settings_key, split_seed_of
-from reproduction.portrait import portrait
+from reproduction.formatting import Numbers, decimal, percent, plain
+from reproduction.jobs import Scope, Variant, digest, graph_key, settings_key, split_seed_of
+from reproduction.node_comparison import ModelComparison
+from reproduction.plots import new_figure
+from reproduction.rendering import ClaimCheck, Table, outcome_of
 from reproduction.results import Results
-from reproduction.scope import Scope
 from reproduction.table2 import GCN, PAPER, RELEASED
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NOTE = (
+    "The width of an edge is its weight relative to the mean of the neighbourhood. The picture shows a node that "
+    "visibly uneven influences correct, if there is one; otherwise a node that Kipf-GCN predicts wrongly and ConfGCN "
+    "correctly, in the most mixed neighbourhood."
+)
 DATASETS = ("demo",)
 PRESETS = (RELEASED, PAPER)
 DRAWABLE = range(3, 9)  # degrees of nodes whose neighbours can be told apart in a picture
-PREFERENCES = (Case.visibly_gained_by_influence, Case.gained, Case.any_node)
+PREFERENCES = (ModelComparison.visibly_gained_by_influence, ModelComparison.gained, ModelComparison.any_node)
+COUNTED = ("gcn_wrong_confgcn_right", "lost_without_influence", "right_without_influence")
+SMALLEST_SHARE = 0.001  # that a percentage with one digit can show
 
-Look = dict[str, Any]
+RADIUS = 1.0  # of the circle of neighbours
+NODE_SIZE = 0.16
+LINE_WIDTH = 3.0  # of an edge of mean weight, in points
+BAR_HEIGHT = 0.3  # of the largest confidence
 
-
-def jobs(scope: Scope) -> list[Job]:
-    """None: the trained models themselves are looked at, so they are trained where they are needed."""
-    return []
+SeedResult = dict[str, Any]
 
 
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
-    """Per data set the counts over all runs, and one node with its neighbours.
+    """Per data set the counts over all seeds, and one node with its neighbours.
 
-    Every seed that was looked at is kept under its hash, in the same file.
+    The models are trained here. The result of every seed is stored under its hash, in the same file.
     """
     file = results.file("figure1")
     before = read_json(file) if file.is_file() else {}
-    looks: dict[str, Look] = before.get("looks", {})
-    both = scope.wanted([GCN]) and scope.wanted(PRESETS)  # there is nothing to compare without
-    asked = [(dataset, seed) for dataset in scope.datasets_or(DATASETS) for seed in range(scope.seeds) if both]
-    keys = {(dataset, seed): look_key(scope, dataset, seed) for dataset, seed in asked}
+    by_seed: dict[str, SeedResult] = before.get("seeds", {})
+    can_compare = scope.selected([GCN]) and scope.selected(PRESETS)
+    wanted = [(dataset, seed) for dataset in scope.datasets_or(DATASETS) for seed in range(scope.seeds) if can_compare]
+    keys = {(dataset, seed): seed_key(scope, dataset, seed) for dataset, seed in wanted}
     for (dataset, seed), key in keys.items():
-        if key not in looks:
-            looks[key] = _look(scope, dataset, seed)
-            write_atomic(file, to_json({"looks": looks, "datasets": before.get("datasets", {})}))
-    datasets = {dataset: [looks[key] for (name, _), key in keys.items() if name == dataset] for dataset, _ in asked}
-    return {"looks": looks, "datasets": {name: _together(found) for name, found in datasets.items()}}
+        if key not in by_seed:
+            by_seed[key] = _train_and_compare(scope, dataset, seed)
+            write_atomic(file, to_json({"seeds": by_seed, "datasets": before.get("datasets", {})}))
+    datasets = {dataset: [by_seed[key] for (name, _), key in keys.items() if name == dataset] for dataset, _ in wanted}
+    return {"seeds": by_seed, "datasets": {name: _combined(found) for name, found in datasets.items()}}
 
 
-def look_key(scope: Scope, dataset: str, seed: int) -> str:
-    """The hash of what decides what is seen."""
+def seed_key(scope: Scope, dataset: str, seed: int) -> str:
+    """The hash of everything that the result of a seed depends on."""
     graph = graph_key(dataset, split_seed_of(dataset, seed), scope.data_dir)
     return digest([dataset, seed, graph, *(settings_key(variant, dataset) for variant in (GCN, *PRESETS))])
 
 
-def _look(scope: Scope, dataset: str, seed: int) -> Look:
+def _train_and_compare(scope: Scope, dataset: str, seed: int) -> SeedResult:
     graph = load_graph(dataset, data_dir=scope.data_dir, split_seed=split_seed_of(dataset, seed))
-    cases = _cases(graph, seed)
+    comparisons = _comparisons(graph, seed)
     return {
-        "counts": [asdict(case.counts()) for case in cases],
-        "candidates": [found for case in cases if (found := _candidate(case)) is not None],
+        "counts": [asdict(comparison.counts()) for comparison in comparisons],
+        "candidates": [found for comparison in comparisons if (found := _candidate(comparison)) is not None],
     }
 
 
-def _together(looks: list[Look]) -> dict[str, Any]:
-    """All counts; and of the candidates the first of the most preferred."""
-    candidates = [candidate for look in looks for candidate in look["candidates"]]
+def _combined(seeds: list[SeedResult]) -> dict[str, Any]:
+    """All counts, and the first of the most preferred candidates."""
+    candidates = [candidate for seed in seeds for candidate in seed["candidates"]]
     return {
-        "counts": [counts for look in looks for counts in look["counts"]],
+        "counts": [counts for seed in seeds for counts in seed["counts"]],
         "shown": min(candidates, key=lambda candidate: int(candidate["preference"]), default=None),
     }
 
 
-def _cases(graph: Graph, seed: int) -> list[Case]:
-    """One for each preset; none of those that diverge."""
+def _comparisons(graph: Graph, seed: int) -> list[ModelComparison]:
+    """One for each preset whose training does not diverge."""
     gcn = _trained(graph, GCN, seed)
-    found = [] if gcn is None else [_case(graph, preset, seed, gcn.predict()) for preset in PRESETS]
-    return [case for case in found if case is not None]
+    found = [] if gcn is None else [_comparison(graph, preset, seed, gcn.predict()) for preset in PRESETS]
+    return [comparison for comparison in found if comparison is not None]
 
 
-def _case(graph: Graph, preset: Variant, seed: int, gcn: Prediction) -> Case | None:
+def _comparison(graph: Graph, preset: Variant, seed: int, gcn: Prediction) -> ModelComparison | None:
     loop = _trained(graph, preset, seed)
     if loop is None:
         return None
     uniform = cast(ConfGCN, loop.method).with_uniform_influence().predict(loop.visible)
-    return Case(preset.title, seed, graph, gcn, loop.predict(), uniform)
+    return ModelComparison(preset.title, seed, graph, gcn, loop.predict(), uniform)
 
 
 def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop | None:
@@ -107,17 +120,133 @@ def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop | None:
             return None
 
 
-def _candidate(case: Case) -> dict[str, Any] | None:
-    """A node that the influences visibly put right, if one can be drawn; else one that ConfGCN puts right otherwise.
+def _candidate(comparison: ModelComparison) -> dict[str, Any] | None:
+    """A drawable node by order of preference, and among equals the one in the most mixed neighbourhood.
 
-    Of several the one of the most mixed neighbourhood; None where no node has few enough neighbours.
+    None where every node has too many or too few neighbours.
     """
-    degrees = case.graph.degrees
+    degrees = comparison.graph.degrees
     drawable = (degrees >= DRAWABLE.start) & (degrees < DRAWABLE.stop)
-    for preference, wanted in enumerate(PREFERENCES):
-        candidates = wanted(case) & drawable
+    for preference, is_candidate in enumerate(PREFERENCES):
+        candidates = is_candidate(comparison) & drawable
         if bool(candidates.any()):
-            node = int(torch.where(candidates, neighbour_label_entropy(case.graph), -1.0).argmax())
-            shown = portrait(case.graph, node, case.gcn, case.confgcn, case.uniform)
-            return {"preference": preference, "preset": case.title, "seed": case.seed, "node": shown}
+            node = int(torch.where(candidates, neighbour_label_entropy(comparison.graph), -1.0).argmax())
+            shown = comparison.describe_node(node)
+            return {"preference": preference, "preset": comparison.title, "seed": comparison.seed, "node": shown}
     return None
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """One table per data set: the numbers in the picture."""
+    return {dataset: _table(found) for dataset, found in _shown(numbers).items()}
+
+
+def _shown(numbers: Numbers) -> dict[str, Any]:
+    """Data sets with a node to show."""
+    return {dataset: found["shown"] for dataset, found in numbers["datasets"].items() if found["shown"]}
+
+
+def _table(found: Numbers) -> Table:
+    node = found["node"]
+    true, wrong = node["labels"]
+    header = ["", "true label", "weight in Kipf-GCN", "influence", f"score of {true}", f"of {wrong}"]
+    header += [f"precision of {true}", f"of {wrong}"]
+    rows = [_row(neighbour) for neighbour in node["neighbours"]]
+    return Table(
+        f"Node {node['name']} and its neighbours; weights and influences relative to their mean.", header, rows
+    )
+
+
+def _row(neighbour: dict[str, Any]) -> list[str]:
+    name = "the node" if neighbour["is_node"] else neighbour["name"]
+    weights = [decimal(neighbour["gcn_weight"], 3), decimal(neighbour["influence"], 5)]
+    pairs = [decimal(value, 4) for key in ("scores", "precision") for value in neighbour[key]]
+    return [name, neighbour["true_label"], *weights, *pairs]
+
+
+def check_claims(numbers: Numbers) -> list[ClaimCheck]:
+    """Do the influences correct nodes? The claim holds if at least half of the gained nodes are due to them."""
+    cases, sentences = [], []
+    for dataset, found in numbers["datasets"].items():
+        for preset in dict.fromkeys(count["preset"] for count in found["counts"]):
+            counts = [count for count in found["counts"] if count["preset"] == preset]
+            gained, lost, won = (sum(count[key] for count in counts) for key in COUNTED)
+            cases.append(lost >= gained / 2 > 0)
+            sentences.append(
+                f"Over {len(counts)} runs of {preset} on {dataset}, ConfGCN predicts {gained} test nodes correctly "
+                f"that Kipf-GCN predicts wrongly (counted once per run). With uniform influences in the trained model, "
+                f"{lost} of them are lost (half would make the claim hold) and {won} others are gained."
+            )
+    sentences += [_description(found) for found in _shown(numbers).values()]
+    claim = "Figure 1: the influences correct nodes that Kipf-GCN predicts wrongly."
+    return [ClaimCheck(claim, outcome_of(cases), " ".join(sentences))]
+
+
+def _description(found: Numbers) -> str:
+    node = found["node"]
+    largest = max(abs(neighbour["influence"] - 1.0) for neighbour in node["neighbours"])
+    deviation = percent(largest) if largest >= SMALLEST_SHARE else f"{100 * largest:.1g}"
+    is_same = node["uniform_prediction"]["label"] == node["confgcn_prediction"]["label"]
+    return (
+        f"The picture shows node {node['name']} in run {found['seed']} of {found['preset']}: the largest deviation of "
+        f"an influence from the mean of its neighbourhood is {deviation} %, and with uniform influences ConfGCN "
+        f"predicts {'the same label' if is_same else 'another label'}."
+    )
+
+
+def draw(numbers: Numbers) -> Figure | None:
+    """Left Kipf-GCN, right ConfGCN; the darker a node, the larger the score of the wrong label."""
+    shown = _shown(numbers)
+    if not shown:
+        return None
+    figure, axes = new_figure(rows=len(shown), columns=2)
+    for (left, right), (dataset, found) in zip(axes, shown.items(), strict=True):
+        node = found["node"]
+        _draw_panel(left, node, weight="gcn_weight", scores="gcn_scores", bars=False)
+        _draw_panel(right, node, weight="influence", scores="scores", bars=True)
+        left.set_title(f"Kipf-GCN predicts {_predicted(node['gcn_prediction'])}", fontsize=8)
+        right.set_title(f"{plain(found['preset'])} predicts {_predicted(node['confgcn_prediction'])}", fontsize=8)
+        true, wrong = node["labels"]
+        left.set_xlabel(f"a: node {node['name']} of {dataset},\ntrue label {true}", fontsize=8)
+        right.set_xlabel(f"shade: scores, bars: precisions,\nof {true} (white) and {wrong} (black)", fontsize=8)
+    return figure
+
+
+def _predicted(prediction: Numbers) -> str:
+    return f"{prediction['label']} ({percent(prediction['probability'], 0)} %)"
+
+
+def _draw_panel(axis: Axes, node: Numbers, *, weight: str, scores: str, bars: bool) -> None:
+    axis.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.3), aspect="equal", xticks=[], yticks=[])
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    neighbours = sorted(node["neighbours"], key=lambda neighbour: not neighbour["is_node"])
+    highest = max(value for neighbour in neighbours for value in neighbour["precision"])
+    for place, neighbour in enumerate(neighbours):
+        angle = 2 * math.pi * (place - 1) / max(1, len(neighbours) - 1)
+        x, y = (0.0, 0.0) if neighbour["is_node"] else (RADIUS * math.cos(angle), RADIUS * math.sin(angle))
+        axis.plot([0, x], [0, y], color="black", lw=LINE_WIDTH * neighbour[weight], zorder=1, solid_capstyle="butt")
+        _draw_node(axis, x, y, neighbour, scores)
+        if bars:
+            _draw_bars(axis, x, y, neighbour["precision"], highest)
+
+
+def _draw_node(axis: Axes, x: float, y: float, neighbour: Numbers, scores: str) -> None:
+    from matplotlib.patches import Circle
+
+    own, other = neighbour[scores]
+    share = other / (own + other) if own + other > 0 else 0.5
+    shade = 1.0 - min(1.0, max(0.0, share))
+    axis.add_patch(Circle((x, y), NODE_SIZE, facecolor=str(shade), edgecolor="black", zorder=2))
+    if neighbour["is_node"]:
+        axis.text(x, y, "a", ha="center", va="center", fontsize=8, color="white" if shade < 0.5 else "black", zorder=3)
+    else:
+        text, below = neighbour["true_label"].replace("_", "\n"), y - NODE_SIZE - 0.05
+        axis.text(x, below, text, ha="center", va="top", fontsize=5.5, zorder=3)
+
+
+def _draw_bars(axis: Axes, x: float, y: float, precision: list[float], highest: float) -> None:
+    for step, (value, colour) in enumerate(zip(precision, ("white", "black"), strict=True)):
+        height = BAR_HEIGHT * max(0.0, value) / highest if highest > 0 else 0.0
+        left = x + NODE_SIZE + 0.07 + 0.09 * step
+        axis.bar(left, height, width=0.08, bottom=y, color=colour, edgecolor="black", lw=0.6, zorder=3)

@@ -1,24 +1,24 @@
-"""The page of results: protocol, verdicts, tables, pictures. Every number on it comes from the results."""
+"""The results page: protocol, claims, tables and pictures. Every number on it comes from the results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from confgcn.report.formatting import Numbers, listed
-from reproduction.render import PARTS, Part
+from reproduction.artefacts import ARTEFACTS, Artefact
+from reproduction.formatting import Numbers, listed
 
 Report = Mapping[str, Numbers]
 
 
 def page(report: Report, *, images: str = "") -> str:
-    """Markdown, with pictures taken from the folder ``images``."""
-    shown = {name: part for name, part in PARTS.items() if name in report}
-    sections = [_section(name, part, report[name], images) for name, part in shown.items()]
+    """Markdown, with pictures from the folder ``images``."""
+    shown = [artefact for name, artefact in ARTEFACTS.items() if name in report]
+    sections = [_section(artefact, report[artefact.name], images) for artefact in shown]
     return "\n".join([_head(report), _summary(report), *sections])
 
 
 def protocol(report: Report) -> str:
-    """How many runs, when, on what."""
+    """The number of runs, their dates, seeds and environments."""
     about = report["about"]
     if not about["runs"]:
         return "No runs."
@@ -29,11 +29,11 @@ def protocol(report: Report) -> str:
 
 def _head(report: Report) -> str:
     return (
-        "# The paper, remade\n\n"
-        "Made by `confgcn reproduce` from the settings in this repository; nothing on this page is typed by hand. "
-        f"{protocol(report)} Accuracy is that of the test nodes at the epoch that the preset's rule selects on the "
-        "validation nodes, mean ± sample standard deviation over seeds; on cora_ml every seed draws its own split. A "
-        "run has diverged when it met a number that is not finite; means are over the others.\n"
+        "# Reproduction of the paper\n\n"
+        "This page is written by `confgcn reproduce` from the settings and results in this repository. "
+        f"{protocol(report)} Accuracies are test accuracies at the epoch that the preset's rule selects on the "
+        "validation nodes, as mean ± sample standard deviation over seeds. On cora_ml every seed draws its own split. "
+        "A run has diverged if it reached a number that is not finite; means exclude diverged runs.\n"
     )
 
 
@@ -55,23 +55,23 @@ def _seeds(report: Report) -> str:
 
 
 def _summary(report: Report) -> str:
-    verdicts = [verdict for name, part in PARTS.items() if name in report for verdict in part.verdicts(report[name])]
-    lines = [f"| {verdict.claim} | {verdict.finding} |" for verdict in verdicts]
+    checks = [check for name, row in ARTEFACTS.items() if name in report for check in row.check_claims(report[name])]
+    lines = [f"| {check.claim} | {check.outcome} |" for check in checks]
     rule = (
-        "A claim holds where it is true in every case that it is put to, on every data set shown, and in part where it "
-        "is true in some. One thing is above another where the interval of their paired difference leaves zero out: "
-        "the percentile interval of the mean over resampled seeds. It says how steady a difference is over "
-        "initialisations, on cora_ml over splits too, and nothing about other test nodes.\n"
+        "A claim holds if it is true in every case and on every data set shown, and in part if it is true in some. One "
+        "value is above another if the confidence interval of their paired difference excludes zero. The interval is "
+        "the percentile bootstrap interval of the mean over seeds: it describes the variation over initialisations (on "
+        "cora_ml also over splits), not over other test nodes.\n"
     )
-    return "\n".join(["## In short", "", "| the paper says | here it |", "|---|---|", *lines, "", rule])
+    return "\n".join(["## Summary", "", "| claim of the paper | here |", "|---|---|", *lines, "", rule])
 
 
-def _section(name: str, part: Part, numbers: Numbers, images: str) -> str:
-    parts = [f"## {part.title}\n", *(verdict.markdown() for verdict in part.verdicts(numbers))]
-    tables = part.tables(numbers)
-    if part.draw is not None and tables:
-        parts.append(f"![{part.title}]({images}{name}.svg)\n")
-    parts.append(f"{part.note}\n")
+def _section(artefact: Artefact, numbers: Numbers, images: str) -> str:
+    blocks = [f"## {artefact.title}\n", *(check.markdown() for check in artefact.check_claims(numbers))]
+    tables = artefact.tables(numbers)
+    if artefact.draw is not None and tables:
+        blocks.append(f"![{artefact.title}]({images}{artefact.name}.svg)\n")
+    blocks.append(f"{artefact.note}\n")
     for table in tables.values():
-        parts += [f"{table.caption}\n", table.markdown()]
-    return "\n".join(parts)
+        blocks += [f"{table.caption}\n", table.markdown()]
+    return "\n".join(blocks)

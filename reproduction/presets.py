@@ -1,4 +1,4 @@
-"""Beyond the paper: the presets that Table 2 does not show, and what limits ConfGCN as it is printed."""
+"""Beyond the paper: the presets that Table 2 does not show, and changes to ConfGCN as printed."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ from typing import Any
 from confgcn.models.registry import METHODS
 from confgcn.runs.settings import preset_names
 from reproduction.confidence import CONSENSUS
-from reproduction.jobs import Job, Variant
-from reproduction.published import GRAPHS
+from reproduction.formatting import Numbers, accuracy_text
+from reproduction.jobs import PAPER_GRAPHS, Job, Scope, Variant
+from reproduction.rendering import Table
 from reproduction.results import Results
-from reproduction.scope import Scope
 from reproduction.summaries import accuracy_cell
 from reproduction.table2 import PAPER, VARIANTS
 
-DATASETS = GRAPHS
+NOTE = "Cells without a run are empty."
+DATASETS = PAPER_GRAPHS
+DROPOUT = 0.5
 LIMITS = (
     PAPER,
     PAPER.changed("with `normalisation=softmax`", normalisation="softmax"),
-    PAPER.changed("with `dropout=0.5`", dropout=0.5),
-    PAPER.changed("with both", normalisation="softmax", dropout=0.5),
+    PAPER.changed(f"with `dropout={DROPOUT}`", dropout=DROPOUT),
+    PAPER.changed("with both", normalisation="softmax", dropout=DROPOUT),
 )
+CAPTIONS = {
+    "limits": "ConfGCN `paper` with changed options: test accuracy in percent.",
+    "others": "Presets that Table 2 does not show: test accuracy in percent.",
+}
 
 
 def jobs(scope: Scope) -> list[Job]:
-    """Every preset that Table 2 leaves out, and the changes to `paper`."""
+    """Every preset that Table 2 does not show, and the changes to `paper`."""
     return scope.jobs(DATASETS, [*LIMITS, *others()])
 
 
 def others() -> list[Variant]:
-    """The presets that neither Table 2 nor the measurements of confidences show."""
-    shown = {(variant.method, variant.settings(GRAPHS[0]).preset) for variant in (*VARIANTS, CONSENSUS)}
+    """The presets that neither Table 2 nor the tables of confidences show."""
+    shown = {(variant.method, variant.settings(DATASETS[0]).preset) for variant in (*VARIANTS, CONSENSUS)}
     pairs = [(method, preset) for method in METHODS for preset in preset_names(method)]
     return [
         Variant(f"{method} `{preset}`", method, preset) for method, preset in pairs if (method, preset) not in shown
@@ -40,14 +46,31 @@ def others() -> list[Variant]:
 def numbers(scope: Scope, results: Results) -> dict[str, Any]:
     """Two tables of accuracies."""
     datasets = scope.datasets_or(DATASETS)
-    groups = {"others": others(), "limits": LIMITS}
     return {
         "datasets": list(datasets),
         **{
             name: [
                 {"title": v.title, "cells": {d: accuracy_cell(results.runs(d, v)) for d in datasets}}
-                for v in scope.wanted(variants)
+                for v in scope.selected(variants)
             ]
-            for name, variants in groups.items()
+            for name, variants in {"others": others(), "limits": LIMITS}.items()
         },
     }
+
+
+def tables(numbers: Numbers) -> dict[str, Table]:
+    """One table for the changes to `paper`, one for the other presets."""
+    return {name: _table(numbers, name, caption) for name, caption in CAPTIONS.items()}
+
+
+def _table(numbers: Numbers, name: str, caption: str) -> Table:
+    cells = [cell for row in numbers[name] for cell in row["cells"].values() if cell]
+    usual = max((cell["runs"] for cell in cells), default=0)
+    rows = [[row["title"], *(_cell(cell, usual) for cell in row["cells"].values())] for row in numbers[name]]
+    return Table(caption, ["", *numbers["datasets"]], rows)
+
+
+def _cell(cell: Numbers | None, usual: int) -> str:
+    """The accuracy, with the number of runs where it is smaller than usual."""
+    runs = f", runs: {cell['runs']}" if cell and cell["runs"] < usual else ""
+    return f"{accuracy_text(cell)}{runs}"

@@ -1,4 +1,4 @@
-"""Run what tables and figures need and has not been run, and write their numbers."""
+"""Do the missing runs of tables and figures, and write their numbers."""
 
 from __future__ import annotations
 
@@ -15,106 +15,107 @@ from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import to_json
 from confgcn.io.locks import locked_folder
 from confgcn.io.signals import stop_request
-from reproduction.artefacts import ALL, artefacts_named
-from reproduction.confidence_measurements import Confidences
-from reproduction.environment import environment
-from reproduction.folder import RUNS, check_folder, check_renderable
-from reproduction.jobs import Job, Kind, graph_key
-from reproduction.measurements import Measurements
-from reproduction.results import FILES, Results, RunRecord
-from reproduction.scope import Scope
+from reproduction.artefacts import ALL, Artefact, artefacts_named
+from reproduction.folder import ABOUT, RUNS, check_folder, check_renderable
+from reproduction.jobs import Job, Kind, Scope, graph_key
+from reproduction.measurements import ConfidenceMeasurements, Measurements
+from reproduction.results import FILES, Results, RunRecord, environment, provenance
 from reproduction.tasks import Diverged, Failure, Outcome, Task
 from reproduction.workers import perform_all
 
 
 @dataclass(frozen=True)
 class ReproductionRequest:
-    """What a user asks for."""
+    """The arguments of ``confgcn reproduce``."""
 
-    what: tuple[str, ...] = (ALL,)
+    names: tuple[str, ...] = (ALL,)
     scope: Scope = field(default_factory=Scope)
     processes: int = 1
-    out: Path = Path("reproduction")
-    render_only: bool = False  # run nothing, and take numbers from the runs that are there
+    out: Path = Path("reproduction/results")
+    render_only: bool = False  # do no runs; compute the numbers from the recorded ones
 
 
-class Watcher:
-    """Told how far a reproduction is; the base class does not listen."""
+class Observer:
+    """Receives the progress of a reproduction; the base class ignores it."""
 
     def on_notice(self, text: str) -> None:
-        """Something a user should know."""
+        """Something the user should know."""
 
     def on_plan(self, total: int, finished: int) -> None:
-        """So many runs are needed, so many of them are there."""
+        """``total`` runs are needed, ``finished`` of them are recorded."""
 
     def on_run(self, job: Job, outcome: Outcome) -> None:
         """A run has ended."""
 
 
 Failures = dict[str, Failure]  # by the name of a run, a table or a figure
-Tables = dict[Kind, Results]
+RecordedRuns = dict[Kind, Results]
 
 
-def reproduce(request: ReproductionRequest, watcher: Watcher) -> Failures:
-    """Run what is missing and write the tables of runs, their settings and the numbers of every table and figure.
+def reproduce(request: ReproductionRequest, observer: Observer) -> Failures:
+    """Do the missing runs; write the CSV files of runs and the numbers of every table and figure.
 
-    Returns what could not be had, and why; it does not stop the rest.
+    Returns the failed runs and artefacts with their reasons; the others are still done.
     """
-    artefacts = artefacts_named(request.what)
+    artefacts = artefacts_named(request.names)
     check_folder(request.out)
     if request.render_only:
         check_renderable(request.out, artefacts)
     with locked_folder(request.out) as notices:
         for notice in notices:
-            watcher.on_notice(notice)
-        tables: Tables = {kind: Results(request.out, kind) for kind in FILES}
-        failures = {} if request.render_only else _run_missing(request, tables, watcher)
-        for name, artefact in artefacts.items():
-            if artefact.is_examination:
+            observer.on_notice(notice)
+        recorded: RecordedRuns = {kind: Results(request.out, kind) for kind in FILES}
+        failures = {} if request.render_only else _run_missing(request, artefacts, recorded, observer)
+        for artefact in artefacts:
+            if artefact.jobs is None:
                 if request.render_only:
                     continue
-                watcher.on_notice(f"looking at what {name} shows")
+                observer.on_notice(f"computing {artefact.name}")
             try:
-                results = tables[artefact.kind]
-                write_atomic(results.file(name), to_json(artefact.numbers(request.scope, results)))
+                results = recorded[artefact.kind]
+                write_atomic(results.file(artefact.name), to_json(artefact.numbers(request.scope, results)))
             except ConfGCNError as error:
-                failures[name] = Failure(str(error), error.exit_code)
+                failures[artefact.name] = Failure(str(error), error.exit_code)
+        results = recorded["paper"]
+        write_atomic(results.file(ABOUT), to_json(provenance(results)))
     return failures
 
 
-def _run_missing(request: ReproductionRequest, tables: Tables, watcher: Watcher) -> Failures:
-    for results in tables.values():
-        results.mend()
-        _remove_left_overs(request.out / RUNS, results)
-    wanted = [job for artefact in artefacts_named(request.what).values() for job in artefact.jobs(request.scope)]
-    tasks, failures = _tasks(request, wanted)
-    missing = [task for task in tasks if task.key not in tables[task.job.kind]]
-    watcher.on_plan(len(tasks), len(tasks) - len(missing))
+def _run_missing(
+    request: ReproductionRequest, artefacts: Sequence[Artefact], recorded: RecordedRuns, observer: Observer
+) -> Failures:
+    for results in recorded.values():
+        results.drop_incomplete_row()
+        _remove_recorded(request.out / RUNS, results)
+    jobs = [job for artefact in artefacts if artefact.jobs is not None for job in artefact.jobs(request.scope)]
+    tasks, failures = _tasks(request, jobs)
+    missing = [task for task in tasks if task.key not in recorded[task.job.kind]]
+    observer.on_plan(len(tasks), len(tasks) - len(missing))
     if 0 < len(missing) < request.processes:
-        watcher.on_notice(f"{len(missing)} of {request.processes} processes are enough, one for each run")
-    made_on = environment()
+        observer.on_notice(f"using {len(missing)} of {request.processes} processes, one for each run")
+    machine = environment()
     with stop_request() as stop:
         for task, outcome in perform_all(missing, processes=request.processes, stop=stop):
             if isinstance(outcome, Failure):
                 failures[str(task.job)] = outcome
             else:
-                _keep(tables[task.job.kind], task, outcome, made_on)
-            watcher.on_run(task.job, outcome)
+                _record(recorded[task.job.kind], task, outcome, machine)
+            observer.on_run(task.job, outcome)
     if stop.received is not None:
         name = signal.Signals(stop.received).name
-        raise StoppedError(f"stopped by {name}; give the same command again to go on", stop.received)
+        raise StoppedError(f"stopped by {name}; run the same command again to continue", stop.received)
     return failures
 
 
-def _remove_left_overs(folder: Path, results: Results) -> None:
-    """Folders of runs whose rows are there: the process ended between the two."""
+def _remove_recorded(folder: Path, results: Results) -> None:
+    """Remove directories of recorded runs: a process can end between recording a run and removing its directory."""
     for run in folder.glob("*-*"):
         if run.name.partition("-")[0] in results:
             shutil.rmtree(run)
 
 
 def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task], Failures]:
-    """Each run once, whatever asks for it; a data set that cannot be read fails once, and its runs with it."""
+    """Each run once, however many artefacts need it; an unreadable data set fails once, with all of its runs."""
     data_dir, folder = request.scope.data_dir, request.out / RUNS
     tasks: dict[str, Task] = {}
     failures: Failures = {}
@@ -130,15 +131,15 @@ def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task
     return list(tasks.values()), failures
 
 
-def _keep(
+def _record(
     results: Results,
     task: Task,
-    outcome: Measurements | Confidences | Diverged,
-    made_on: tuple[str, dict[str, Any]],
+    outcome: Measurements | ConfidenceMeasurements | Diverged,
+    machine: tuple[str, dict[str, Any]],
 ) -> None:
     job = task.job
     settings = job.variant.settings(job.dataset)
-    environment_key, environment_found = made_on
+    environment_key, environment_found = machine
     record = RunRecord(
         run=task.key,
         settings=job.settings_key,

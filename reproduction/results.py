@@ -1,4 +1,4 @@
-"""Finished runs, kept as they come: a table with one row a run for each kind of measurement, and what hashes mean."""
+"""Recorded runs: a CSV file with one row per run for each kind of measurement, and what its hashes stand for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,19 +15,19 @@ from typing import Any, Literal
 from confgcn.exceptions import CorruptFileError, ResourceError, brief
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
-from reproduction import confidence_measurements, measurements
-from reproduction.confidence_measurements import Confidences
-from reproduction.jobs import Kind, Variant, settings_key
-from reproduction.measurements import Measurements
+from confgcn.runs.outputs import software
+from reproduction.jobs import Kind, Variant, digest, settings_key
+from reproduction.measurements import CONFIDENCE_NAMES, NAMES, ConfidenceMeasurements, Measurements
 
 DIGITS = ".6g"
+CPU_INFO = Path("/proc/cpuinfo")
 
 Ending = Literal["finished", "diverged"]
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One row. ``run`` is the hash of settings, seed and graph, each of which has its own hash beside it."""
+    """One row. ``run`` is the hash of settings, seed and graph; ``settings`` and ``graph`` are their own hashes."""
 
     run: str
     settings: str
@@ -39,10 +40,10 @@ class RunRecord:
     changes: str
     seed: int
     outcome: Ending
-    measured: Measurements | Confidences
+    measured: Measurements | ConfidenceMeasurements
 
     def row(self) -> list[str]:
-        """As written into the table."""
+        """The cells as written into the CSV file."""
         identity = [str(getattr(self, name)) for name in IDENTITY]
         return identity + [_text(value) for value in self.measured.cells()]
 
@@ -52,12 +53,12 @@ IDENTITY = tuple(field.name for field in fields(RunRecord) if field.name != "mea
 
 @dataclass(frozen=True)
 class Files:
-    """What runs of one kind are kept in: a table, and the settings that its hashes stand for."""
+    """The files for runs of one kind: a CSV file, and a JSON file with what its hashes stand for."""
 
     table: str
     legend: str
     names: tuple[str, ...]
-    measured: Callable[[dict[str, Any]], Measurements | Confidences]
+    measured: Callable[[dict[str, Any]], Measurements | ConfidenceMeasurements]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,13 +66,13 @@ class Files:
 
 
 FILES: dict[Kind, Files] = {
-    "paper": Files("results.csv", "settings.json", measurements.NAMES, lambda cells: Measurements(**cells)),
-    "confidence": Files("confidence.csv", "confidence_settings.json", confidence_measurements.NAMES, Confidences),
+    "paper": Files("results.csv", "settings.json", NAMES, lambda cells: Measurements(**cells)),
+    "confidence": Files("confidence.csv", "confidence_settings.json", CONFIDENCE_NAMES, ConfidenceMeasurements),
 }
 
 
 class Results:
-    """The finished runs of one kind in a folder. One process writes, others may read."""
+    """The finished runs of one kind in a folder. Only one process may write; others may read."""
 
     def __init__(self, folder: Path, kind: Kind = "paper") -> None:
         self.folder = folder
@@ -86,7 +87,7 @@ class Results:
             self._index(record)
 
     def file(self, name: str) -> Path:
-        """Where the numbers of a table or figure are."""
+        """The file with the numbers of a table or figure."""
         return self.folder / f"{name}.json"
 
     def __contains__(self, run: str) -> bool:
@@ -97,15 +98,14 @@ class Results:
         return self._by_settings.get((dataset, settings_key(variant, dataset)), {})
 
     def meaning(self, key: str) -> dict[str, Any]:
-        """What a hash in the table stands for."""
+        """What a hash in the CSV file stands for."""
         found = self.meanings.get(key)
         if not isinstance(found, dict):
-            problem = f"{self.legend}: corrupt, it does not say what {brief(key)} stands for"
-            raise CorruptFileError(f"{problem}, which is in {self.table.name}")
+            raise CorruptFileError(f"{self.legend}: corrupt, no entry for {brief(key)} of {self.table.name}")
         return found
 
     def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
-        """Append a finished run, what its hashes stand for first."""
+        """Append a finished run; what its hashes stand for is written first."""
         if not meanings.keys() <= self.meanings.keys():
             self.meanings |= meanings
             write_atomic(self.legend, to_json(self.meanings))
@@ -117,12 +117,12 @@ class Results:
                 os.fsync(stream.fileno())
         except OSError as error:
             raise ResourceError(f"could not write {self.table.absolute()}: {error.strerror or error}") from None
-        kept = self._record(record.row(), len(self.records) + 2)  # as it will be read: numbers are rounded once
+        kept = self._record(record.row(), len(self.records) + 2)  # as it will be read: rounded
         self.records[record.run] = kept
         self._index(kept)
 
-    def mend(self) -> None:
-        """Drop a last line that was cut off by a crash, before more is appended."""
+    def drop_incomplete_row(self) -> None:
+        """Remove a last line that a crash left incomplete, before more is appended."""
         if self.table.is_file() and not self.table.read_bytes().endswith(b"\n"):
             stream = io.StringIO()
             rows = [record.row() for record in self.records.values()]
@@ -142,7 +142,9 @@ class Results:
         except (UnicodeDecodeError, csv.Error) as error:
             raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({brief(error)})") from None
         if tuple(header) != self.files.columns:
-            raise CorruptFileError(f"{self.table}: its columns are not those of this version of confgcn")
+            raise CorruptFileError(
+                f"{self.table}: its columns are not those of this version of confgcn; choose another --out"
+            )
         return [self._record(row, number) for number, row in enumerate(rows, start=2)]
 
     def _record(self, row: list[str], line: int) -> RunRecord:
@@ -154,6 +156,35 @@ class Results:
             raise CorruptFileError(f"{self.table}, line {line}: not a row of results ({brief(error)})") from None
 
 
+def provenance(results: Results) -> dict[str, Any]:
+    """How many runs there are, the first and the last date, and the environments they were done in."""
+    records = results.records.values()
+    dates = sorted({record.date for record in records})
+    return {
+        "runs": len(records),
+        "dates": [dates[0], dates[-1]] if dates else [],
+        "environments": [results.meaning(key) for key in sorted({record.environment for record in records})],
+    }
+
+
+def environment() -> tuple[str, dict[str, Any]]:
+    """Versions and hardware of this machine, preceded by their hash."""
+    found = {
+        **software(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": 1,
+    }
+    return digest(found), found
+
+
+def _processor() -> str:
+    lines = CPU_INFO.read_text().splitlines() if CPU_INFO.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
 def _text(value: Any) -> str:
     if value is None:
         return ""
@@ -161,7 +192,7 @@ def _text(value: Any) -> str:
 
 
 def _value(text: str) -> float | tuple[float, ...] | None:
-    numbers = tuple(float(word) for word in text.split())
+    numbers = tuple(float(number) for number in text.split())
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"{text} is not finite")
     return None if not numbers else numbers[0] if len(numbers) == 1 else numbers

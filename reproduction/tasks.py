@@ -1,4 +1,4 @@
-"""Do one job: train it or go on training it, measure it, and say what became of it."""
+"""Execute one job: train or resume it, measure it, and return its outcome."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from confgcn.io.checksums import verify
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.train import train
-from reproduction.confidence_measurements import Confidences
 from reproduction.jobs import Job
-from reproduction.measurements import MEASURES, Measurements
+from reproduction.measurements import MEASURES, ConfidenceMeasurements, Measurements
 
 
 @dataclass(frozen=True)
 class Task:
-    """A job, its key, and the folder it is worked on in."""
+    """A job, its key, and the folder of run directories."""
 
     job: Job
     key: str
@@ -30,13 +29,13 @@ class Task:
 
     @property
     def run_directory(self) -> Path:
-        # Jobs of one key can have presets of different names, which a run directory would not resume.
+        # Jobs with the same key can name different presets, and a run directory resumes only its own.
         return self.folder / f"{self.key}-{self.job.variant.preset}"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no result. A failed job is tried again when it is next asked for."""
+    """Why there is no result. A failed job is tried again next time."""
 
     reason: str
     exit_code: int
@@ -44,16 +43,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Diverged:
-    """Training met a number that is not finite, and always will: a result, and no failure."""
+    """Training reached a number that is not finite: a result that every repetition would give, so no failure."""
 
 
-Outcome = Measurements | Confidences | Diverged | Failure
+Outcome = Measurements | ConfidenceMeasurements | Diverged | Failure
 
 
 def perform(task: Task) -> Outcome:
-    """Do the job; every error but a stop becomes an outcome, so that the other jobs go on."""
+    """Do the job; every error except a stop request becomes an outcome, so that other jobs continue."""
     try:
-        return _measured_anew_if_damaged(task)
+        return _restarted_if_corrupt(task)
     except StoppedError:
         raise
     except DivergedError:
@@ -62,12 +61,12 @@ def perform(task: Task) -> Outcome:
         return Failure(str(error), error.exit_code)
     except (OSError, MemoryError) as error:
         return Failure(str(error) or "not enough memory", ResourceError.exit_code)
-    except Exception as error:  # one job's bug must not cost the others their results
+    except Exception as error:  # a bug in one job must not cost the results of the others
         return Failure(f"{type(error).__name__}: {error}", 1)
 
 
-def _measured_anew_if_damaged(task: Task) -> Measurements | Confidences:
-    """What a crash left in the folder may be damaged; the folder is our own, so the run begins again."""
+def _restarted_if_corrupt(task: Task) -> Measurements | ConfidenceMeasurements:
+    """A crash can leave a corrupt run directory; it is our own, so the run starts again."""
     try:
         return _measured(task)
     except CorruptFileError:
@@ -77,11 +76,11 @@ def _measured_anew_if_damaged(task: Task) -> Measurements | Confidences:
         return _measured(task)
 
 
-def _measured(task: Task) -> Measurements | Confidences:
+def _measured(task: Task) -> Measurements | ConfidenceMeasurements:
     job, out = task.job, task.run_directory
     is_resumed = RunDirectory(out).holds_run
     if RunDirectory(out).finished:
-        verify(out)  # resuming would make it again as well, but not measure its seconds
+        verify(out)  # a resumed run has no measured seconds, so a corrupt one starts again
     request = RunRequest(
         graph=job.dataset,
         method=job.variant.method,
@@ -94,11 +93,11 @@ def _measured(task: Task) -> Measurements | Confidences:
         if_exists="resume" if is_resumed else "refuse",
     )
     started = time.process_time()
-    metrics = train(request, notify=_unheard)["runs"][0]
+    metrics = train(request, notify=_ignore)["runs"][0]
     seconds = None if is_resumed else time.process_time() - started
     graph = load_graph(job.dataset, data_dir=task.data_dir, split_seed=job.split_seed)
     return MEASURES[job.kind](out, graph, metrics, seconds)
 
 
-def _unheard(notice: Any) -> None:
-    """The same few notices would come with every one of many runs."""
+def _ignore(notice: Any) -> None:
+    """Notices are dropped: the same few would appear for every run."""

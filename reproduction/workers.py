@@ -1,4 +1,4 @@
-"""Do tasks in several processes of one thread each, none of which can take the others down."""
+"""Execute tasks in several single-threaded processes; a process that dies fails its own task only."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from confgcn.io.signals import StopRequest
 from confgcn.io.threads import computing_with
 from reproduction.tasks import Failure, Outcome, Task, perform
 
-SECONDS_TO_LEAVE = 5.0
-SECONDS_BETWEEN_LOOKS = 0.2  # at whether a stop was asked for, and whether a process is frozen
-SECONDS_FROZEN = 20.0  # after which a process that SIGSTOP has frozen is not waited for any longer
+SECONDS_TO_EXIT = 5.0
+SECONDS_BETWEEN_CHECKS = 0.2  # for a stop request and for suspended processes
+SECONDS_SUSPENDED = 20.0  # after which a process suspended by SIGSTOP is killed
 
 
 def perform_all(tasks: Sequence[Task], *, processes: int, stop: StopRequest) -> Iterator[tuple[Task, Outcome]]:
-    """The outcome of each task, as they come. When a stop is asked for, runs save their state and no more come."""
+    """Yield the outcome of each task when it is done. After a stop request, running tasks save their state and end."""
     waiting = list(reversed(tasks))
     workers = [_Worker() for _ in range(min(processes, len(tasks)))]
     try:
         while True:
             if stop.received is None:
-                _share_out(waiting, workers)
+                _assign(waiting, workers)
             else:
                 for worker in workers:
-                    worker.ask_to_stop()
+                    worker.request_stop()
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             if not busy:
                 return
             for pipe in _ready(busy):
-                task, answer = busy[pipe].take()
+                task, answer = busy[pipe].receive()
                 if not isinstance(answer, _Stopped):
                     yield task, answer
     finally:
         for worker in workers:
-            worker.dismiss()
+            worker.close()
 
 
-def _share_out(waiting: list[Task], workers: list[_Worker]) -> None:
-    for place, worker in enumerate(workers):
+def _assign(waiting: list[Task], workers: list[_Worker]) -> None:
+    for index, worker in enumerate(workers):
         if worker.task is None and waiting:
             if worker.is_dead:
-                workers[place] = _Worker()
-            workers[place].give(waiting.pop())
+                workers[index] = _Worker()
+            workers[index].send(waiting.pop())
 
 
 def _ready(busy: dict[Connection, _Worker]) -> list[Connection]:
-    """The pipes of those that have answered or died; waits for one, but not long."""
-    began = time.monotonic()
-    pipes = cast(list[Connection], wait(list(busy), timeout=SECONDS_BETWEEN_LOOKS))
-    seconds = min(time.monotonic() - began, SECONDS_BETWEEN_LOOKS)  # if it was more, this process was frozen itself
+    """The pipes of workers that have answered or died; waits for one, at most ``SECONDS_BETWEEN_CHECKS``."""
+    started = time.monotonic()
+    pipes = cast(list[Connection], wait(list(busy), timeout=SECONDS_BETWEEN_CHECKS))
+    seconds = min(time.monotonic() - started, SECONDS_BETWEEN_CHECKS)  # longer means this process was suspended itself
     for worker in busy.values():
-        worker.end_if_frozen(seconds)
+        worker.kill_if_suspended(seconds)
     return pipes
 
 
@@ -68,27 +68,27 @@ class _Stopped:
 
 
 class _Worker:
-    """A process that does one task after another. It leaves at once when this process is gone."""
+    """A process that executes one task after another. It exits at once when this process is gone."""
 
     def __init__(self) -> None:
         context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        their_lifeline, self.lifeline = context.Pipe(duplex=False)
-        self.process = context.Process(target=_serve, args=(theirs, their_lifeline), daemon=True)
+        self.pipe, worker_pipe = context.Pipe()
+        parent_watch, self.parent_end = context.Pipe(duplex=False)
+        self.process = context.Process(target=_serve, args=(worker_pipe, parent_watch), daemon=True)
         self.process.start()
-        theirs.close()
-        their_lifeline.close()
+        worker_pipe.close()
+        parent_watch.close()
         self.task: Task | None = None
         self.is_dead = False
         self._is_stopping = False
-        self._frozen_for = 0.0
+        self._seconds_suspended = 0.0
 
-    def give(self, task: Task) -> None:
+    def send(self, task: Task) -> None:
         self.task = task
-        with suppress(BrokenPipeError):  # a process that died while it waited is found out by take()
+        with suppress(BrokenPipeError):  # receive() reports a process that died while it was idle
             self.pipe.send(task)
 
-    def take(self) -> tuple[Task, Outcome | _Stopped]:
+    def receive(self) -> tuple[Task, Outcome | _Stopped]:
         assert self.task is not None
         task, self.task = self.task, None
         try:
@@ -98,49 +98,47 @@ class _Worker:
             self.is_dead = True
             answer = _Stopped()
         if isinstance(answer, _Stopped) and not self._is_stopping:
-            return task, self._why()
+            return task, self._failure()
         return task, answer
 
-    def _why(self) -> Failure:
+    def _failure(self) -> Failure:
         code = self.process.exitcode
         if code is None:
-            return Failure(
-                "its process was asked to stop by somebody else, and saved its state", ResourceError.exit_code
-            )
-        if self._was_frozen:
-            reason = f"its process, {self.process.pid}, was frozen by SIGSTOP for {SECONDS_FROZEN:g} s and was ended"
+            return Failure("its process received a stop signal and saved its state", ResourceError.exit_code)
+        if self._is_suspended_too_long:
+            reason = f"its process, {self.process.pid}, was suspended by SIGSTOP for {SECONDS_SUSPENDED:g} s and killed"
             return Failure(reason, ResourceError.exit_code)
         if code < 0:
             return Failure(f"its process was ended by signal {-code}", ResourceError.exit_code)
         return Failure(f"its process ended with code {code}", 1)
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         if not self._is_stopping and self.process.is_alive():
             self._is_stopping = True
             self.process.terminate()
 
-    def end_if_frozen(self, seconds: float) -> None:
-        """After so many more seconds; its task is then taken like that of any process that was killed."""
-        if self._was_frozen:
+    def kill_if_suspended(self, seconds: float) -> None:
+        """Count ``seconds`` more of suspension; the task of a killed process then fails."""
+        if self._is_suspended_too_long:
             return
-        self._frozen_for = self._frozen_for + seconds if _is_frozen(self.process) else 0.0
-        if self._was_frozen:
+        self._seconds_suspended = self._seconds_suspended + seconds if _is_suspended(self.process) else 0.0
+        if self._is_suspended_too_long:
             self.process.kill()
 
     @property
-    def _was_frozen(self) -> bool:
-        return self._frozen_for >= SECONDS_FROZEN
+    def _is_suspended_too_long(self) -> bool:
+        return self._seconds_suspended >= SECONDS_SUSPENDED
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         self.pipe.close()
-        self.lifeline.close()
-        self.process.join(timeout=SECONDS_TO_LEAVE)
+        self.parent_end.close()
+        self.process.join(timeout=SECONDS_TO_EXIT)
         self.process.kill()
         self.process.join()
 
 
-def _is_frozen(process: BaseProcess) -> bool:
-    """A look that changes nothing; the system tells it of a process that lives, where it can tell at all."""
+def _is_suspended(process: BaseProcess) -> bool:
+    """Whether a process is stopped by a signal; WNOWAIT leaves its status for join()."""
     if not hasattr(os, "waitid") or process.pid is None:
         return False
     with suppress(ChildProcessError):
@@ -148,9 +146,9 @@ def _is_frozen(process: BaseProcess) -> bool:
     return False
 
 
-def _serve(pipe: Connection, lifeline: Connection) -> None:
-    os.setsid()  # Ctrl-C reaches the first process alone, which then asks the others to stop
-    threading.Thread(target=_leave_with, args=(lifeline,), daemon=True).start()
+def _serve(pipe: Connection, parent_watch: Connection) -> None:
+    os.setsid()  # Ctrl-C reaches the parent process only, which then stops its workers
+    threading.Thread(target=_exit_with_parent, args=(parent_watch,), daemon=True).start()
     with computing_with(1):
         while True:
             try:
@@ -163,8 +161,8 @@ def _serve(pipe: Connection, lifeline: Connection) -> None:
                 pipe.send(_Stopped())
 
 
-def _leave_with(lifeline: Connection) -> None:
+def _exit_with_parent(parent_watch: Connection) -> None:
     try:
-        lifeline.recv()
+        parent_watch.recv()
     except EOFError:
         os._exit(1)

@@ -1,4 +1,4 @@
-"""``confgcn reproduce``: remake the paper's tables and figures."""
+"""``confgcn reproduce``: reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -17,56 +17,55 @@ from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.models.registry import check_method
 
-WHAT = (
-    "table1, table2, figure1, ..., figure4, claims (made in passing), all of these; confidence, overview or presets "
-    "(beyond it)"
-)
+CHOICES = "table1, table2, figure1, ..., figure4, claims; all for these; overview, confidence, presets"
 
 
 def reproduce(
-    what: Annotated[list[str], typer.Argument(help=f"{WHAT}.")],
-    seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs of each kind, with seeds 0, 1, ...")] = 10,
+    names: Annotated[list[str], typer.Argument(help=f"{CHOICES}.", metavar="NAME...")],
+    seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs per variant, with seeds 0, 1, ...")] = 10,
     datasets: Annotated[
-        list[str] | None, typer.Option(help="Graphs instead of the paper's; separated by commas, or given repeatedly.")
+        list[str] | None, typer.Option(help="Graphs instead of the paper's; separated by commas, or repeated.")
     ] = None,
-    methods: Annotated[list[str] | None, typer.Option(help="These methods alone; as above.")] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Only these methods; separated by commas, or repeated.")
+    ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, max=MAX_THREADS, help="Processes of one thread each; by default one a core.")
+        int | None, typer.Option(min=1, max=MAX_THREADS, help="Processes of one thread each; default: one per core.")
     ] = None,
-    out: Annotated[Path, path_option(help="Folder of results. What is finished there is not run again.")] = Path(
+    out: Annotated[Path, path_option(help="Folder of results. Runs recorded there are not repeated.")] = Path(
         "reproduction/results"
     ),
     render_only: Annotated[
-        bool, typer.Option("--render-only", help="Run nothing: numbers and pictures of the runs that are in --out.")
+        bool, typer.Option("--render-only", help="Do no runs: numbers and pictures from the runs recorded in --out.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remake tables and figures of the paper: run what is missing, write the numbers, render them.
+    """Reproduce tables and figures of the paper (in a checkout of the repository).
 
-    Killed and started again, it loses nothing and repeats nothing.
+    Does the missing runs, writes the numbers and renders them. An interrupted command continues where it stopped.
 
     For example: confgcn reproduce figure3 --jobs 2
     """
+    require_checkout()
     graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
 
-    _require_checkout()
-    from confgcn.cli.runs_bar import RunsBar
     from reproduction.folder import render
+    from reproduction.jobs import Scope
+    from reproduction.progress import ProgressBar
     from reproduction.reproduce import ReproductionRequest
     from reproduction.reproduce import reproduce as run
-    from reproduction.scope import Scope
 
     scope = Scope(seeds=seeds, datasets=graphs, methods=chosen, data_dir=data_dir)
-    request = ReproductionRequest(tuple(what), scope, processes=jobs or _cores(), out=out, render_only=render_only)
-    bar = RunsBar()
+    request = ReproductionRequest(tuple(names), scope, processes=jobs or _cores(), out=out, render_only=render_only)
+    bar = ProgressBar()
     try:
         failures = run(request, bar)
     finally:
         bar.close()
     for name, failure in failures.items():
         complain(f"{name}: {failure.reason}")
-    files = render(out, request.what)
+    files = render(out, request.names)
     if as_json:
         reasons = {name: failure.reason for name, failure in failures.items()}
         print_json({"files": [str(file) for file in files], "failures": reasons})
@@ -76,11 +75,14 @@ def reproduce(
         raise typer.Exit(next(iter(failures.values())).exit_code)
 
 
-def _require_checkout() -> None:
-    """The paper's experiments are in the repository, beside the package, and not in what pip installs."""
-    root = Path(confgcn.__file__).parents[1]
-    if not (root / "reproduction" / "__init__.py").is_file():
-        raise UsageError("confgcn reproduce works in a checkout of the repository: clone it, then pip install -e .")
+def require_checkout() -> None:
+    """Make the package ``reproduction`` importable, which is beside ``confgcn`` in a checkout and not in the wheel."""
+    root = Path(confgcn.__file__).resolve().parents[1]
+    if not (root / "reproduction" / "reproduce.py").is_file():
+        raise UsageError(
+            "confgcn reproduce works only in a checkout of the repository: the experiments of the paper are not part "
+            f"of the installed package ({root / 'confgcn'}); clone the repository and run pip install -e . there"
+        )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
 
@@ -88,7 +90,7 @@ def _require_checkout() -> None:
 def _names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
     names = [name.strip() for text in given or [] for name in text.split(",")]
     for name in names:
-        check(name)  # an empty one is as unknown as a mistyped one
+        check(name)  # refuses an empty name too
     return tuple(dict.fromkeys(names))
 
 

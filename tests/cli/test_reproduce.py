@@ -200,7 +200,7 @@ def test_a_run_that_fails_is_named_and_its_code_is_the_last_word(confgcn: Callab
     name, reason = next(iter(answer["failures"].items()))
     assert (name, "in use by process" in reason) == ("demo label_propagation default seed 0", True)
     assert f"error: {name}: {reason}" in said.err
-    assert "runs needed: 1, already there: 0" in said.err
+    assert "runs needed: 1, already recorded: 0" in said.err
     assert "| LP | – |" in (tmp_path / "out" / "table2.md").read_text()
 
 
@@ -216,7 +216,7 @@ def test_a_data_set_that_cannot_be_read_is_named_and_the_rest_is_rendered(
     assert answer["files"] == ["out/results.md", "out/table2.md", "out/table2.tex"]
     assert f"error: cora: {answer['failures']['cora']}" in said.err
     assert f"error: table1: {answer['failures']['table1']}" in said.err
-    assert "runs needed: 1, already there: 1" in said.err
+    assert "runs needed: 1, already recorded: 1" in said.err
     assert "| Kipf-GCN | 80.0 | – |" in (tmp_path / "out" / "table2.md").read_text()
 
 

@@ -22,7 +22,7 @@ TIMED = ("date", "processor_seconds")
 WaitUntil = Callable[..., None]
 IMPATIENT = """
 from reproduction import workers
-workers.SECONDS_FROZEN = 1.0
+workers.SECONDS_SUSPENDED = 1.0
 """
 
 
@@ -79,8 +79,8 @@ def test_a_killed_worker_costs_its_own_run_which_is_done_the_next_time(
     assert "error: demo feat default seed 0: its process was ended by signal 9" in killed.errors
     assert timeless(outside.folder).keys() == {"1"}
     again = outside.accepts(*words, has_workers=True)
-    assert "runs needed: 2, already there: 1" in again.errors
-    assert "1 of 2 processes are enough" in again.errors
+    assert "runs needed: 2, already recorded: 1" in again.errors
+    assert "using 1 of 2 processes" in again.errors
     assert timeless(outside.folder) == undisturbed
 
 
@@ -93,7 +93,7 @@ def test_a_frozen_worker_is_ended_and_named(outside: Outside, wait_until: WaitUn
     ended = started.wait(60)
     assert (ended.code, "Traceback" in ended.errors) == (4, False), ended.errors
     assert (
-        f"demo feat default seed 0: its process, {worker}, was frozen by SIGSTOP for 1 s and was ended" in ended.errors
+        f"demo feat default seed 0: its process, {worker}, was suspended by SIGSTOP for 1 s and killed" in ended.errors
     )
     assert not is_running(worker)
 
@@ -114,7 +114,7 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
     stopped.send(signal.SIGTERM)
     ended = stopped.wait(60)
     assert ended.code == 128 + signal.SIGTERM
-    assert "stopped by SIGTERM; give the same command again to go on" in ended.errors
+    assert "stopped by SIGTERM; run the same command again to continue" in ended.errors
     after_stop = rows(folder)
     assert len(Results(folder / "out").records) == len(after_stop) < 8
 
@@ -122,7 +122,7 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
     wait_until(lambda: len(rows(folder)) > len(after_stop))
     left = workers(killed)
     killed.process.kill()
-    assert f"runs needed: 8, already there: {len(after_stop)}" in killed.wait(60).errors
+    assert f"runs needed: 8, already recorded: {len(after_stop)}" in killed.wait(60).errors
     wait_until(lambda: not any(map(is_running, left)), seconds=15)
     after_kill = rows(folder)
     assert after_kill[: len(after_stop)] == after_stop
@@ -130,7 +130,7 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
 
     last = outside.accepts(*words, "--jobs", 1, has_workers=True)
     assert "out/table2.md" in last.out.split()
-    assert f"runs needed: 8, already there: {len(after_kill)}" in last.errors
+    assert f"runs needed: 8, already recorded: {len(after_kill)}" in last.errors
     in_the_end = rows(folder)
     assert in_the_end[: len(after_kill)] == after_kill
     assert sorted(record.seed for record in Results(folder / "out").records.values()) == list(range(8))

@@ -1,4 +1,4 @@
-"""Records of runs that nobody ran, and predictions that nobody trained."""
+"""Hand-written records of runs and predictions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
-from reproduction.case import Case
 from reproduction.jobs import Job, Variant
 from reproduction.measurements import Measurements
+from reproduction.node_comparison import ModelComparison
 from reproduction.results import Results, RunRecord
 
 MakeRecord = Callable[..., RunRecord]
@@ -68,11 +68,11 @@ LABELS = [0, 0, 1, 1, 0, 1, 0]
 
 
 @pytest.fixture
-def case() -> Case:
+def comparison() -> ModelComparison:
     """A path 0 - 1 - ... - 6 with 1 - 3 and 1 - 4, of which nodes 1 to 5 are tested.
 
-    ConfGCN puts 1, 2 and 3 right; without influences it loses 1 and 2 and wins 5. Those on 1 and 3 are uneven,
-    those on 2 hardly.
+    ConfGCN predicts 1, 2 and 3 correctly and Kipf-GCN does not; with uniform influences 1 and 2 are lost and 5 is
+    gained. The influences on 1 and 3 are uneven, those on 2 nearly even.
     """
     edges = [(node, node + 1) for node in range(6)] + [(1, 3), (1, 4)]
     graph = Graph.build(edges, np.eye(7), LABELS, train=[0, 6], test=[1, 2, 3, 4, 5])
@@ -81,11 +81,13 @@ def case() -> Case:
     influence[graph.adjacency.rows == 2] = torch.tensor([1.0, 1.01, 1.0])
     influence[graph.adjacency.rows == 3] = torch.tensor([1.0, 1.0, 1.0, 2.0])
     shape = graph.num_nodes, graph.num_classes
-    confgcn = _says({0, 5}, influence=influence, mu=torch.ones(shape), precision=torch.ones(shape))
-    return Case("ConfGCN", 3, graph, gcn=_says({0, 1, 2, 3}), confgcn=confgcn, uniform=_says({0, 1, 2}))
+    confgcn = _predicts({0, 5}, influence=influence, mu=torch.ones(shape), precision=torch.ones(shape))
+    return ModelComparison(
+        "ConfGCN", 3, graph, gcn=_predicts({0, 1, 2, 3}), confgcn=confgcn, uniform=_predicts({0, 1, 2})
+    )
 
 
-def _says(wrong: set[int], **quantities: Tensor) -> Prediction:
+def _predicts(wrong: set[int], **quantities: Tensor) -> Prediction:
     """The true label of every node but these."""
     labels = [1 - label if node in wrong else label for node, label in enumerate(LABELS)]
     return Prediction(functional.one_hot(torch.tensor(labels)).float(), **quantities)

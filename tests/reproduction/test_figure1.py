@@ -1,4 +1,4 @@
-"""Which node Figure 1 shows, and that every seed is looked at once."""
+"""Figure 1: the choice of the node, one training per seed, the picture and its claim."""
 
 from __future__ import annotations
 
@@ -14,87 +14,95 @@ from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
 from reproduction import figure1
-from reproduction.case import Case
+from reproduction.artefacts import ARTEFACTS
+from reproduction.figure1 import check_claims, draw, tables
+from reproduction.jobs import Scope
+from reproduction.node_comparison import ModelComparison
+from reproduction.rendering import FAILS, HOLDS, PARTLY, UNKNOWN
 from reproduction.results import Results
-from reproduction.scope import Scope
 from reproduction.table2 import GCN, PAPER, RELEASED
 
-VISIBLY_BY_INFLUENCE, GAINED, ANY = range(3)
+VISIBLE, GAINED, ANY = range(3)
 
 
 @pytest.fixture
-def even(case: Case) -> Case:
+def even(comparison: ModelComparison) -> ModelComparison:
     """The same with influences that nobody could tell apart."""
-    influence = torch.ones(case.graph.adjacency.num_entries)
-    return replace(case, confgcn=replace(case.confgcn, influence=influence))
+    influence = torch.ones(comparison.graph.adjacency.num_entries)
+    return replace(comparison, confgcn=replace(comparison.confgcn, influence=influence))
 
 
-def candidate(case: Case) -> tuple[int, str]:
-    found = figure1._candidate(case)
+def candidate(comparison: ModelComparison) -> tuple[int, str]:
+    found = figure1._candidate(comparison)
     assert found is not None
-    assert (found["preset"], found["seed"]) == (case.title, case.seed)
+    assert (found["preset"], found["seed"]) == (comparison.title, comparison.seed)
     return found["preference"], found["node"]["name"]
 
 
-def test_shown_is_what_influence_visibly_put_right(case: Case) -> None:
-    assert candidate(case) == (VISIBLY_BY_INFLUENCE, "1")
+def test_shown_is_what_influence_visibly_put_right(comparison: ModelComparison) -> None:
+    assert candidate(comparison) == (VISIBLE, "1")
 
 
-def test_else_what_was_put_right_otherwise_in_the_most_mixed_neighbourhood(even: Case) -> None:
+def test_else_what_was_put_right_otherwise_in_the_most_mixed_neighbourhood(even: ModelComparison) -> None:
     assert candidate(even) == (GAINED, "1")  # of 1 and 3, the one around which half the labels differ
     only_three = replace(even, confgcn=replace(even.confgcn, logits=even.gcn.logits.clone()))
     only_three.confgcn.logits[3] = even.confgcn.logits[3]
     assert candidate(only_three) == (GAINED, "3")
 
 
-def test_where_nothing_is_gained_any_node_that_can_be_drawn_will_do(case: Case) -> None:
-    preference, name = candidate(replace(case, gcn=case.confgcn))
+def test_where_nothing_is_gained_any_node_that_can_be_drawn_will_do(comparison: ModelComparison) -> None:
+    preference, name = candidate(replace(comparison, gcn=comparison.confgcn))
     assert preference == ANY
-    assert int(case.graph.degrees[int(name)]) in figure1.DRAWABLE
+    assert int(comparison.graph.degrees[int(name)]) in figure1.DRAWABLE
 
 
-def test_where_no_node_can_be_drawn_none_is_shown(case: Case) -> None:
-    path = Graph.build([(node, node + 1) for node in range(6)], np.eye(7), case.graph.labels, test=[1, 2, 3, 4, 5])
-    confgcn = replace(case.confgcn, influence=torch.ones(path.adjacency.num_entries))
-    assert figure1._candidate(replace(case, graph=path, confgcn=confgcn)) is None
+def test_where_no_node_can_be_drawn_none_is_shown(comparison: ModelComparison) -> None:
+    path = Graph.build(
+        [(node, node + 1) for node in range(6)], np.eye(7), comparison.graph.labels, test=[1, 2, 3, 4, 5]
+    )
+    confgcn = replace(comparison.confgcn, influence=torch.ones(path.adjacency.num_entries))
+    assert figure1._candidate(replace(comparison, graph=path, confgcn=confgcn)) is None
 
 
-def looked(preferences: list[int], seed: int = 0) -> dict[str, Any]:
+def seed_result(preferences: list[int], seed: int = 0) -> dict[str, Any]:
     return {"counts": [{"seed": seed}], "candidates": [{"preference": p, "seed": seed} for p in preferences]}
 
 
 @pytest.mark.parametrize(
-    ("looks", "shown"),
+    ("seeds", "shown"),
     [
-        ([looked([GAINED, VISIBLY_BY_INFLUENCE]), looked([VISIBLY_BY_INFLUENCE], seed=1)], (VISIBLY_BY_INFLUENCE, 0)),
-        ([looked([GAINED]), looked([ANY, VISIBLY_BY_INFLUENCE], seed=1)], (VISIBLY_BY_INFLUENCE, 1)),
-        ([looked([]), looked([GAINED], seed=1), looked([GAINED], seed=2)], (GAINED, 1)),
+        (
+            [seed_result([GAINED, VISIBLE]), seed_result([VISIBLE], seed=1)],
+            (VISIBLE, 0),
+        ),
+        ([seed_result([GAINED]), seed_result([ANY, VISIBLE], seed=1)], (VISIBLE, 1)),
+        ([seed_result([]), seed_result([GAINED], seed=1), seed_result([GAINED], seed=2)], (GAINED, 1)),
     ],
     ids=["the first of the best", "a later one that is better", "the first that has any"],
 )
-def test_of_all_seeds_the_first_that_shows_most_is_shown(looks: list[dict[str, Any]], shown: tuple[int, int]) -> None:
-    found = figure1._together(looks)
+def test_of_all_seeds_the_first_that_shows_most_is_shown(seeds: list[dict[str, Any]], shown: tuple[int, int]) -> None:
+    found = figure1._combined(seeds)
     assert (found["shown"]["preference"], found["shown"]["seed"]) == shown
-    assert found["counts"] == [{"seed": seed} for seed in range(len(looks))]
+    assert found["counts"] == [{"seed": seed} for seed in range(len(seeds))]
 
 
 def test_without_a_candidate_there_are_counts_alone() -> None:
-    assert figure1._together([looked([]), looked([], seed=1)]) == {
+    assert figure1._combined([seed_result([]), seed_result([], seed=1)]) == {
         "counts": [{"seed": 0}, {"seed": 1}],
         "shown": None,
     }
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Nothing is trained; the data sets and seeds that were looked at."""
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Nothing is trained; the data sets and seeds that would be."""
     seen: list[tuple[str, int]] = []
 
     def look(scope: Scope, dataset: str, seed: int) -> dict[str, Any]:
         seen.append((dataset, seed))
-        return looked([GAINED], seed)
+        return seed_result([GAINED], seed)
 
-    monkeypatch.setattr(figure1, "_look", look)
+    monkeypatch.setattr(figure1, "_train_and_compare", look)
     return seen
 
 
@@ -109,28 +117,28 @@ def seeds_of(found: dict[str, Any]) -> list[int]:
     return [counts["seed"] for counts in found["datasets"]["demo"]["counts"]]
 
 
-def test_a_seed_that_was_looked_at_is_not_trained_again(results: Results, looks: list[tuple[str, int]]) -> None:
+def test_a_recorded_seed_is_not_trained_again(results: Results, trained: list[tuple[str, int]]) -> None:
     first = keep_numbers(results, Scope(seeds=2))
-    assert looks == [("demo", 0), ("demo", 1)]
+    assert trained == [("demo", 0), ("demo", 1)]
     assert keep_numbers(results, Scope(seeds=2)) == first
-    assert len(looks) == 2
+    assert len(trained) == 2
     more = keep_numbers(results, Scope(seeds=3))
-    assert looks[2:] == [("demo", 2)]
+    assert trained[2:] == [("demo", 2)]
     assert seeds_of(more) == [0, 1, 2]
-    assert more["looks"].items() >= first["looks"].items()
+    assert more["seeds"].items() >= first["seeds"].items()
 
 
-def test_fewer_seeds_show_fewer_and_lose_none(results: Results, looks: list[tuple[str, int]]) -> None:
+def test_fewer_seeds_show_fewer_and_lose_none(results: Results, trained: list[tuple[str, int]]) -> None:
     keep_numbers(results, Scope(seeds=3))
     fewer = keep_numbers(results, Scope(seeds=1))
-    assert (seeds_of(fewer), len(fewer["looks"])) == ([0], 3)
-    assert len(looks) == 3
+    assert (seeds_of(fewer), len(fewer["seeds"])) == ([0], 3)
+    assert len(trained) == 3
 
 
-def test_what_was_looked_at_before_a_crash_is_kept(
-    results: Results, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+def test_seeds_recorded_before_a_crash_are_kept(
+    results: Results, trained: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look: Callable[..., dict[str, Any]] = figure1._look
+    look: Callable[..., dict[str, Any]] = figure1._train_and_compare
 
     def crash(scope: Scope, dataset: str, seed: int) -> dict[str, Any]:
         if seed == 1:
@@ -138,28 +146,28 @@ def test_what_was_looked_at_before_a_crash_is_kept(
         return look(scope, dataset, seed)
 
     with monkeypatch.context() as patch:
-        patch.setattr(figure1, "_look", crash)
+        patch.setattr(figure1, "_train_and_compare", crash)
         with pytest.raises(KeyboardInterrupt):
             figure1.numbers(Scope(seeds=2), results)
-    assert len(read_json(results.file("figure1"))["looks"]) == 1
+    assert len(read_json(results.file("figure1"))["seeds"]) == 1
     assert seeds_of(figure1.numbers(Scope(seeds=2), results)) == [0, 1]
-    assert looks == [("demo", 0), ("demo", 1)]
+    assert trained == [("demo", 0), ("demo", 1)]
 
 
 @pytest.mark.parametrize("name", ["GCN", "PRESETS"])
-def test_other_settings_are_looked_at_again(
-    results: Results, looks: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch, name: str
+def test_other_settings_are_trained_again(
+    results: Results, trained: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     keep_numbers(results, Scope(seeds=1))
     other = {"GCN": GCN.changed("x", epochs=3), "PRESETS": (RELEASED, PAPER.changed("x", epochs=3))}
     monkeypatch.setattr(figure1, name, other[name])
     found = keep_numbers(results, Scope(seeds=1))
-    assert looks == [("demo", 0)] * 2
-    assert len(found["looks"]) == 2
+    assert trained == [("demo", 0)] * 2
+    assert len(found["seeds"]) == 2
     assert seeds_of(found) == [0]
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("trained")
 def test_numbers_of_an_earlier_version_are_made_again(results: Results) -> None:
     write_atomic(results.file("figure1"), to_json({"datasets": {"demo": {"counts": []}}}))
     assert seeds_of(figure1.numbers(Scope(seeds=1), results)) == [0]
@@ -167,10 +175,10 @@ def test_numbers_of_an_earlier_version_are_made_again(results: Results) -> None:
 
 @pytest.mark.parametrize("methods", [("feat", "gcn"), ("confgcn",)])
 def test_there_is_nothing_to_compare_without_both_methods(
-    results: Results, looks: list[tuple[str, int]], methods: tuple[str, ...]
+    results: Results, trained: list[tuple[str, int]], methods: tuple[str, ...]
 ) -> None:
-    assert figure1.numbers(Scope(methods=methods), results) == {"looks": {}, "datasets": {}}
-    assert looks == []
+    assert figure1.numbers(Scope(methods=methods), results) == {"seeds": {}, "datasets": {}}
+    assert trained == []
 
 
 @pytest.fixture
@@ -191,10 +199,125 @@ def test_models_are_trained_and_counted_and_one_that_diverges_is_left_out(result
     assert len(neighbours) - 1 in figure1.DRAWABLE
 
 
-def test_without_gcn_no_case_is_made(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_gcn_no_case_is_made(comparison: ModelComparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure1, "_trained", lambda *_: None)
-    assert figure1._cases(case.graph, 0) == []
+    assert figure1._comparisons(comparison.graph, 0) == []
 
 
-def test_nothing_is_run_for_it() -> None:
-    assert figure1.jobs(Scope()) == []
+def neighbour(name: str, *, is_node: bool = False, influence: float = 1.0) -> dict[str, Any]:
+    return {
+        "name": name,
+        "is_node": is_node,
+        "true_label": "Rule_Learning",
+        "gcn_weight": 1.25,
+        "influence": influence,
+        "gcn_scores": [0.4, 0.6],
+        "scores": [0.0, 0.0] if is_node else [0.25, 0.75],
+        "precision": [0.5, 2.0],
+    }
+
+
+def counts(preset: str, nodes: int, lost: int, won: int = 1) -> dict[str, Any]:
+    numbers = {"gcn_wrong_confgcn_right": nodes, "lost_without_influence": lost, "right_without_influence": won}
+    return {"preset": preset, "seed": 0, **numbers}
+
+
+def found(*runs: dict[str, Any], uniform_prediction: str = "Theory", influence: float = 0.75) -> dict[str, Any]:
+    node = {
+        "name": "31336",
+        "labels": ["Theory", "Rule_Learning"],
+        "gcn_prediction": {"label": "Rule_Learning", "probability": 0.6},
+        "confgcn_prediction": {"label": "Theory", "probability": 0.9},
+        "uniform_prediction": {"label": uniform_prediction, "probability": 0.5},
+        "neighbours": [neighbour("1"), neighbour("31336", is_node=True), neighbour("7", influence=influence)],
+    }
+    return {
+        "counts": list(runs),
+        "shown": {"preference": 0, "preset": "ConfGCN `paper`", "seed": 4, "node": node},
+    }
+
+
+@pytest.mark.parametrize(
+    ("runs", "outcome"),
+    [
+        ([counts("a", 4, 2), counts("a", 2, 1)], HOLDS),
+        ([counts("a", 4, 2), counts("b", 4, 1)], PARTLY),
+        ([counts("a", 40, 2), counts("a", 2, 2)], FAILS),
+        ([counts("a", 0, 0)], FAILS),
+        ([], UNKNOWN),
+    ],
+    ids=["half of them", "one preset of two", "few", "none to put right", "no run"],
+)
+def test_at_least_half_have_to_be_lost_without_influence(runs: list[dict[str, Any]], outcome: str) -> None:
+    (check,) = check_claims({"datasets": {"demo": found(*runs)}})
+    assert check.outcome == outcome
+
+
+def test_counts_are_added_over_the_runs_of_a_preset() -> None:
+    (check,) = check_claims({"datasets": {"demo": found(counts("a", 4, 2, 5), counts("a", 3, 1, 6))}})
+    assert (
+        "Over 2 runs of a on demo, ConfGCN predicts 7 test nodes correctly that Kipf-GCN predicts wrongly"
+        in check.evidence
+    )
+    assert "3 of them are lost" in check.evidence
+    assert "11 others are gained" in check.evidence
+
+
+def test_the_text_says_what_the_picture_shows() -> None:
+    (check,) = check_claims({"datasets": {"demo": found()}})
+    assert "node 31336 in run 4 of ConfGCN `paper`" in check.evidence
+    assert "ConfGCN predicts the same label" in check.evidence
+    (other,) = check_claims({"datasets": {"demo": found(uniform_prediction="Rule_Learning")}})
+    assert "ConfGCN predicts another label" in other.evidence
+
+
+@pytest.mark.parametrize(
+    ("influence", "words"),
+    [(0.75, "is 25.0 %"), (1.001, "is 0.1 %"), (1.000234, "is 0.02 %"), (1.0, "is 0 %")],
+)
+def test_the_text_says_how_far_the_influences_are_apart(influence: float, words: str) -> None:
+    (check,) = check_claims({"datasets": {"demo": found(influence=influence)}})
+    assert words in check.evidence
+
+
+def test_counts_without_a_node_to_show_are_judged_all_the_same() -> None:
+    nothing_shown = {**found(counts("a", 4, 2)), "shown": None}
+    (check,) = check_claims({"datasets": {"demo": nothing_shown}})
+    assert check.outcome == HOLDS
+    assert "The picture shows" not in check.evidence
+    assert tables({"datasets": {"demo": nothing_shown}}) == {}
+    assert draw({"datasets": {"demo": nothing_shown}}) is None
+
+
+def test_the_table_has_a_row_for_each_neighbour() -> None:
+    table = tables({"datasets": {"demo": found()}})["demo"]
+    assert [row[0] for row in table.rows] == ["1", "the node", "7"]
+    assert table.rows[2] == ["7", "Rule_Learning", "1.250", "0.75000", "0.2500", "0.7500", "0.5000", "2.0000"]
+    assert all(len(row) == len(table.header) for row in table.rows)
+
+
+def test_two_panels_a_data_set_and_a_circle_for_each_node() -> None:
+    pytest.importorskip("matplotlib")
+    nothing_shown = {**found(), "shown": None}
+    figure = draw({"datasets": {"demo": found(), "citeseer": nothing_shown, "cora": found()}})
+    assert figure is not None
+    assert len(figure.axes) == 4
+    left, right = figure.axes[:2]
+    assert "Kipf-GCN predicts Rule_Learning (60 %)" in left.get_title()
+    assert "ConfGCN paper predicts Theory (90 %)" in right.get_title()
+    widths = sorted(line.get_linewidth() for line in right.lines)
+    assert widths[0] == pytest.approx(0.75 * widths[1])
+    circles = [patch for patch in left.patches if hasattr(patch, "get_radius")]
+    assert len(circles) == 3
+    assert len(right.patches) == 3 + 2 * 3  # and two bars of precision each
+
+
+def test_it_can_be_written() -> None:
+    pytest.importorskip("matplotlib")
+    assert ARTEFACTS["figure1"].pictures({"datasets": {"demo": found()}}).keys() == {"figure1.svg", "figure1.png"}
+
+
+def test_nothing_to_show() -> None:
+    assert draw({"datasets": {}}) is None
+    assert tables({"datasets": {}}) == {}
+    assert check_claims({"datasets": {}})[0].outcome == UNKNOWN

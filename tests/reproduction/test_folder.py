@@ -11,13 +11,16 @@ import pytest
 from confgcn.exceptions import CorruptFileError, UsageError
 from confgcn.io.json_files import to_json
 from reproduction.artefacts import ARTEFACTS, artefacts_named
-from reproduction.folder import check_folder, check_renderable, read_report, render
-from reproduction.render import PARTS
+from reproduction.folder import NUMBERS, check_folder, check_renderable, read_report, render
 
 CELL = {"mean": 0.5, "std": None, "runs": 1, "diverged": 0}
 NOTHING: dict[str, Any] = {"runs": 0, "dates": [], "environments": []}
 PRESETS: dict[str, Any] = {"datasets": ["demo"], "limits": [{"title": "both", "cells": {"demo": CELL}}], "others": []}
-OVERVIEW: dict[str, Any] = {"datasets": {"demo": {"learned": CELL, "uniform": None}}, "says": [], "right": []}
+OVERVIEW: dict[str, Any] = {
+    "datasets": {"demo": {"learned": CELL, "uniform": None}},
+    "mean_probability": [],
+    "accuracy": [],
+}
 
 
 @pytest.fixture
@@ -105,16 +108,16 @@ def test_rendering_needs_the_runs_or_what_was_looked_at(
     if missing is None:
         check_renderable(folder, artefacts)
         return
-    with pytest.raises(UsageError, match=rf"holds no {missing}; leave out --render-only"):
+    with pytest.raises(UsageError, match=rf"holds no {missing}; leave out --render-only to create them"):
         check_renderable(folder, artefacts)
 
 
 def test_a_report_is_every_table_and_figure_whose_numbers_are_there(folder: Path) -> None:
     (folder / "settings.json").write_text("{}")
     assert read_report(folder) == {"overview": OVERVIEW, "presets": PRESETS, "about": NOTHING}
-    for name in ARTEFACTS:
+    for name in NUMBERS:
         (folder / f"{name}.json").write_text("{}")
-    assert list(read_report(folder)) == list(ARTEFACTS)
+    assert list(read_report(folder)) == list(NUMBERS)
 
 
 def test_numbers_that_are_damaged_are_named(folder: Path) -> None:
@@ -129,7 +132,7 @@ def test_what_is_asked_for_is_rendered_and_the_page_shows_all_that_is_there(fold
     assert all(file.parent == folder and file.stat().st_size for file in files)
     page = (folder / "results.md").read_text()
     heads = [line for line in page.splitlines() if line.startswith("## ")]
-    assert heads[1:] == [f"## {PARTS[name].title}" for name in ("overview", "presets")]
+    assert heads[1:] == [f"## {ARTEFACTS[name].title}" for name in ("overview", "presets")]
     assert not (folder / "overview.md").exists()
 
 
@@ -171,6 +174,8 @@ def test_numbers_in_a_form_that_nothing_is_drawn_from_are_of_another_version(
 ) -> None:
     (folder / "presets.json").write_bytes(to_json(numbers))
     before = sorted(file.name for file in folder.iterdir())
-    with pytest.raises(CorruptFileError, match=rf"{folder}: holds numbers of another version \(.*make them again"):
+    with pytest.raises(
+        CorruptFileError, match=rf"{folder}: holds numbers of another version \(.*run confgcn reproduce again"
+    ):
         render(folder, ("presets",))
     assert sorted(file.name for file in folder.iterdir()) == before

@@ -1,4 +1,4 @@
-"""What the key of a run depends on, and what it does not."""
+"""The key of a run, and the runs that a scope selects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from confgcn.graph import Graph
 from confgcn.models.base import AbstractMethod
 from confgcn.runs.settings import hyperparameters
 from reproduction import jobs
-from reproduction.jobs import Job, Variant, digest, graph_key, settings_key
+from reproduction.jobs import Job, Scope, Variant, digest, graph_key, settings_key
 
-GCN = Variant("Kipf-GCN", "gcn")
+GCN, FEAT = Variant("Kipf-GCN", "gcn"), Variant("Feat", "feat")
 
 
 @pytest.fixture(autouse=True)
@@ -131,3 +131,29 @@ def test_a_job_is_named_by_what_it_is() -> None:
 def test_a_change_that_is_no_setting_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'dropout'"):
         settings_key(GCN.changed("x", dropuot=0.1), "demo")
+
+
+def test_every_variant_on_every_data_set_with_every_seed() -> None:
+    jobs = Scope(seeds=2).jobs(("cora", "citeseer"), (GCN, FEAT))
+    assert len(jobs) == len(set(jobs)) == 8
+    assert jobs[:3] == [Job("cora", GCN, 0), Job("cora", GCN, 1), Job("cora", FEAT, 0)]
+
+
+def test_data_sets_and_methods_can_be_chosen() -> None:
+    scope = Scope(seeds=1, datasets=("demo",), methods=("feat", "gat"))
+    assert scope.jobs(("cora", "citeseer"), (GCN, FEAT)) == [Job("demo", FEAT, 0)]
+    assert scope.datasets_or(("cora",)) == ("demo",)
+    assert Scope().datasets_or(["cora"]) == ("cora",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"seeds": 0}, "seeds = 0: expected a whole number from 1"),
+        ({"datasets": ("coar",)}, "did you mean 'cora'"),
+        ({"methods": ("gnc",)}, "did you mean 'gcn'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Scope(**wrong)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reproduction.artefacts import ARTEFACTS
 from reproduction.page import page
-from reproduction.render import PARTS
 
 ABOUT = {
     "runs": 1234,
@@ -41,7 +41,11 @@ def table2(*runs: int) -> dict[str, Any]:
 FIGURE2 = {
     "datasets": {"demo": [{"title": "GAT", "entropy": [accuracy(2)] * 4, "degree": [accuracy(2)] * 4}]},
 }
-OVERVIEW: dict[str, Any] = {"datasets": {"demo": {"learned": accuracy(2), "uniform": None}}, "says": [], "right": []}
+OVERVIEW: dict[str, Any] = {
+    "datasets": {"demo": {"learned": accuracy(2), "uniform": None}},
+    "mean_probability": [],
+    "accuracy": [],
+}
 
 
 def sections(text: str) -> dict[str, str]:
@@ -53,17 +57,17 @@ def test_a_section_has_its_title_its_note_and_its_tables_with_their_captions() -
     report = {"about": ABOUT, "table2": table2(10), "figure2": FIGURE2, "overview": OVERVIEW}
     found = sections(page(report))
     for name in ("table2", "figure2", "overview"):
-        section, part = found[PARTS[name].title], PARTS[name]
-        assert section.count(part.note) == 1
-        for table in part.tables(report[name]).values():
+        section, artefact = found[ARTEFACTS[name].title], ARTEFACTS[name]
+        assert section.count(artefact.note) == 1
+        for table in artefact.tables(report[name]).values():
             assert f"{table.caption}\n\n{table.markdown()}" in section
-        assert (f"![{part.title}]({name}.svg)" in section) is (part.draw is not None)
+        assert (f"![{artefact.title}]({name}.svg)" in section) is (artefact.draw is not None)
 
 
 def test_only_what_was_measured_is_on_it_in_the_order_of_the_paper() -> None:
     text = page({"figure2": FIGURE2, "about": ABOUT, "table2": table2(10)})
     heads = [line for line in text.splitlines() if line.startswith("## ")]
-    assert heads == ["## In short", f"## {PARTS['table2'].title}", f"## {PARTS['figure2'].title}"]
+    assert heads == ["## Summary", f"## {ARTEFACTS['table2'].title}", f"## {ARTEFACTS['figure2'].title}"]
     assert "| Kipf-GCN | 50.0 ± 1.0 | – |" in text
     assert "| GAT | 50.0 ± 1.0 | 50.0 ± 1.0 |" in text
 
@@ -83,7 +87,7 @@ def test_it_says_over_how_many_seeds(runs: tuple[int, ...], words: str) -> None:
     assert words in page({"about": ABOUT, "table2": table2(*runs)})
 
 
-def test_every_verdict_is_in_the_summary_and_in_its_section() -> None:
+def test_every_claim_is_in_the_summary_and_in_its_section() -> None:
     text = page({"figure2": FIGURE2, "about": ABOUT})
     summary = [line for line in text.splitlines() if line.startswith("| Q2: ")]
     claims = [line.split("|")[1].strip() for line in summary]

@@ -1,4 +1,4 @@
-"""Beyond the paper: no preset is left out, and none is shown twice."""
+"""Presets: none is left out, none is shown twice, cells with few runs name their number."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from confgcn.models.registry import METHODS
 from confgcn.runs.settings import preset_names
 from reproduction.confidence import CONSENSUS
-from reproduction.presets import LIMITS, jobs, numbers, others
+from reproduction.jobs import Scope
+from reproduction.presets import LIMITS, jobs, numbers, others, tables
 from reproduction.results import Results
-from reproduction.scope import Scope
 from reproduction.table2 import PAPER, VARIANTS
 
 
@@ -41,3 +41,28 @@ def test_runs_stand_in_their_rows(results: Results, keep: Callable[..., None]) -
     assert all(row["title"].startswith("confgcn `") for row in found["others"])
     wanted = jobs(Scope(seeds=1, datasets=("demo",), methods=("confgcn",)))
     assert len(wanted) == len(found["limits"]) + len(found["others"])
+
+
+CELL = {"mean": 0.5, "std": 0.01, "runs": 3, "diverged": 1}
+NUMBERS = {
+    "datasets": ["cora", "demo"],
+    "limits": [{"title": "with both", "cells": {"cora": CELL, "demo": None}}],
+    "others": [],
+}
+
+
+def test_accuracies_stand_under_their_graphs() -> None:
+    found = tables(NUMBERS)
+    assert list(found) == ["limits", "others"]
+    assert list(found["limits"].header) == ["", "cora", "demo"]
+    assert found["limits"].rows == [["with both", "50.0 ± 1.0 (1 of 3 diverged)", "–"]]
+    assert found["others"].rows == []
+
+
+def test_what_has_fewer_runs_than_the_others_of_its_table_says_so() -> None:
+    ten, three = ({"mean": 0.5, "std": 0.01, "runs": runs, "diverged": 0} for runs in (10, 3))
+    rows = [{"title": "a", "cells": {"cora": ten, "demo": three}}, {"title": "b", "cells": {"cora": ten, "demo": None}}]
+    few = [{"title": "c", "cells": {"cora": three, "demo": three}}]
+    found = tables({**NUMBERS, "others": rows, "limits": few})
+    assert found["others"].rows == [["a", "50.0 ± 1.0", "50.0 ± 1.0, runs: 3"], ["b", "50.0 ± 1.0", "–"]]
+    assert found["limits"].rows == [["c", "50.0 ± 1.0", "50.0 ± 1.0"]]

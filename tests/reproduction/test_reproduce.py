@@ -18,13 +18,11 @@ from confgcn.io.locks import locked_folder
 from reproduction import jobs, table2
 from reproduction import reproduce as reproduction
 from reproduction.artefacts import Artefact
-from reproduction.confidence_measurements import Confidences
 from reproduction.folder import read_report, render
-from reproduction.jobs import Job, Kind, Variant, graph_key
-from reproduction.measurements import Measurements
-from reproduction.reproduce import ReproductionRequest, Watcher, reproduce
+from reproduction.jobs import Job, Kind, Scope, Variant, graph_key
+from reproduction.measurements import ConfidenceMeasurements, Measurements
+from reproduction.reproduce import Observer, ReproductionRequest, reproduce
 from reproduction.results import Results
-from reproduction.scope import Scope
 from reproduction.tasks import Diverged, Failure, Outcome, Task
 
 FEAT = Variant("Feat", "feat").changed("Feat", epochs=3)
@@ -36,12 +34,12 @@ RUNS = 6  # of three different variants with two seeds
 
 
 @dataclass
-class Listener(Watcher):
-    """Remembers what it is told, and asks for a stop after so many runs."""
+class Recorder(Observer):
+    """Records every call, and requests a stop after ``stop_after`` runs."""
 
     stop_after: int = 0
     plan: tuple[int, int] | None = None
-    heard: list[tuple[Job, Outcome]] = field(default_factory=list)
+    outcomes: list[tuple[Job, Outcome]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
     def on_notice(self, text: str) -> None:
@@ -51,8 +49,8 @@ class Listener(Watcher):
         self.plan = total, finished
 
     def on_run(self, job: Job, outcome: Outcome) -> None:
-        self.heard.append((job, outcome))
-        if len(self.heard) == self.stop_after:
+        self.outcomes.append((job, outcome))
+        if len(self.outcomes) == self.stop_after:
             signal.raise_signal(signal.SIGTERM)
 
 
@@ -81,12 +79,12 @@ class Story:
     """One folder, asked for the same three times."""
 
     out: Path
-    stopped: Listener
+    stopped: Recorder
     rows_when_stopped: list[str]
-    failed: Listener
+    failed: Recorder
     failures: dict[str, Failure]
     rows_when_failed: list[str]
-    finished: Listener
+    finished: Recorder
     failures_at_last: dict[str, Failure]
 
 
@@ -98,8 +96,8 @@ def rows(out: Path) -> list[str]:
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Stopped after one run; then one run is somebody else's; then nothing is in the way."""
     out = tmp_path_factory.mktemp("reproduction") / "out"
-    stopped, failed, finished = Listener(stop_after=1), Listener(), Listener()
-    with pytest.raises(StoppedError, match="SIGTERM; give the same command again") as raised:
+    stopped, failed, finished = Recorder(stop_after=1), Recorder(), Recorder()
+    with pytest.raises(StoppedError, match="SIGTERM; run the same command again") as raised:
         reproduce(request(out), stopped)
     assert raised.value.exit_code == 143
     rows_when_stopped = rows(out)
@@ -126,10 +124,10 @@ def test_every_run_is_done_once_though_two_rows_show_it(story: Story) -> None:
 
 
 def test_a_stop_keeps_what_is_finished_and_the_next_call_goes_on(story: Story) -> None:
-    assert (story.stopped.plan, len(story.stopped.heard)) == ((RUNS, 0), 1)
+    assert (story.stopped.plan, len(story.stopped.outcomes)) == ((RUNS, 0), 1)
     assert len(story.rows_when_stopped) == 2
     assert story.failed.plan == (RUNS, 1)
-    assert story.stopped.heard[0][0] not in [job for job, _ in story.failed.heard]
+    assert story.stopped.outcomes[0][0] not in [job for job, _ in story.failed.outcomes]
     assert rows(story.out)[:2] == story.rows_when_stopped
 
 
@@ -138,24 +136,24 @@ def test_a_failure_is_named_stops_nothing_and_is_tried_again(story: Story) -> No
     job = Job("demo", LP, 0)
     assert (name, failure.exit_code) == (str(job), 7)
     assert "in use by process" in failure.reason
-    assert len(story.failed.heard) == RUNS - 1
+    assert len(story.failed.outcomes) == RUNS - 1
     assert len(story.rows_when_failed) == RUNS
     assert (story.finished.plan, story.failures_at_last) == ((RUNS, RUNS - 1), {})
-    assert [job for job, _ in story.finished.heard] == [job]
+    assert [job for job, _ in story.finished.outcomes] == [job]
     assert rows(story.out)[:RUNS] == story.rows_when_failed
 
 
 def test_a_run_that_diverged_is_kept_as_such_and_not_repeated(story: Story) -> None:
     diverged = [record for record in Results(story.out).records.values() if record.method == "gcn"]
     assert [(record.outcome, record.measured) for record in diverged] == [("diverged", Measurements())] * 2
-    told = [outcome for job, outcome in story.failed.heard if job.variant == DIVERGES]
-    assert told == [Diverged(), Diverged()]
+    diverged_runs = [outcome for job, outcome in story.failed.outcomes if job.variant == DIVERGES]
+    assert diverged_runs == [Diverged(), Diverged()]
     cell = read_json(story.out / "table2.json")["rows"][3]["cells"]["demo"]["accuracy"]
     assert cell == {"mean": None, "std": None, "runs": 2, "diverged": 2}
 
 
-def test_what_is_kept_is_what_was_heard(story: Story) -> None:
-    for job, outcome in (*story.stopped.heard, *story.failed.heard, *story.finished.heard):
+def test_recorded_runs_are_those_that_were_reported(story: Story) -> None:
+    for job, outcome in (*story.stopped.outcomes, *story.failed.outcomes, *story.finished.outcomes):
         if isinstance(outcome, Measurements):
             record = Results(story.out).runs(job.dataset, job.variant)[job.seed]
             assert record.run == job.key(None)
@@ -179,18 +177,18 @@ def test_nothing_unfinished_is_left_behind(story: Story) -> None:
 
 def test_when_all_is_there_nothing_is_run_and_nothing_changes(story: Story) -> None:
     before = {path: path.read_bytes() for path in story.out.iterdir() if path.is_file()}
-    listener = Listener()
-    assert reproduce(request(story.out), listener) == {}
-    assert (listener.plan, listener.heard) == ((RUNS, RUNS), [])
+    recorder = Recorder()
+    assert reproduce(request(story.out), recorder) == {}
+    assert (recorder.plan, recorder.outcomes) == ((RUNS, RUNS), [])
     assert before == {path: path.read_bytes() for path in before}
 
 
 def test_rendering_alone_runs_nothing(story: Story) -> None:
-    listener = Listener()
+    recorder = Recorder()
     more = Scope(seeds=5, datasets=("demo",))
     alone = ReproductionRequest(("table2",), more, out=story.out, render_only=True)
-    assert reproduce(alone, listener) == {}
-    assert (listener.plan, listener.heard) == (None, [])
+    assert reproduce(alone, recorder) == {}
+    assert (recorder.plan, recorder.outcomes) == (None, [])
     assert len(rows(story.out)) == 1 + RUNS
 
 
@@ -210,9 +208,9 @@ def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
     whole = (story.out / "results.csv").read_bytes()
     (out / "results.csv").write_bytes(whole[:-20])
     (out / "settings.json").write_bytes((story.out / "settings.json").read_bytes())
-    listener = Listener()
-    reproduce(request(out), listener)
-    assert (listener.plan, len(nothing_is_run)) == ((RUNS, RUNS - 1), 1)
+    recorder = Recorder()
+    reproduce(request(out), recorder)
+    assert (recorder.plan, len(nothing_is_run)) == ((RUNS, RUNS - 1), 1)
     assert whole.startswith((out / "results.csv").read_bytes())
     assert len(rows(out)) == RUNS
 
@@ -232,16 +230,16 @@ def test_a_place_that_is_not_ours_is_left_alone(
     prepare(out)
     before = sorted(path.name for path in tmp_path.rglob("*"))
     with pytest.raises(UsageError, match=message):
-        reproduce(request(out), Listener())
+        reproduce(request(out), Recorder())
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
 def test_a_damaged_table_stops_everything_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("run,settings\na,b\n")
-    listener = Listener()
+    recorder = Recorder()
     with pytest.raises(CorruptFileError, match="columns"):
-        reproduce(request(tmp_path), listener)
-    assert listener.plan is None
+        reproduce(request(tmp_path), recorder)
+    assert recorder.plan is None
     assert (tmp_path / "results.csv").read_text() == "run,settings\na,b\n"
 
 
@@ -249,24 +247,24 @@ def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_pa
     out = tmp_path / "out"
     shutil.copytree(story.out, out)
     (out / "runs" / f"{next(iter(Results(out).records))}-default").mkdir()
-    reproduce(request(out), Listener())
+    reproduce(request(out), Recorder())
     assert list((out / "runs").iterdir()) == []
 
 
 def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_path: Path) -> None:
     missing = ReproductionRequest(("table2",), Scope(), out=tmp_path / "none", render_only=True)
     with pytest.raises(UsageError, match=r"holds no results\.csv"):
-        reproduce(missing, Listener())
+        reproduce(missing, Recorder())
     assert not missing.out.exists()
     with pytest.raises(UsageError, match=r"holds no figure1\.json"):
-        reproduce(ReproductionRequest(("figure1",), Scope(), out=story.out, render_only=True), Listener())
+        reproduce(ReproductionRequest(("figure1",), Scope(), out=story.out, render_only=True), Recorder())
 
 
 def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
     counts = ReproductionRequest(("table1",), Scope(datasets=("demo",)), out=tmp_path)
-    reproduce(counts, Listener())
+    reproduce(counts, Recorder())
     before = (tmp_path / "table1.json").read_bytes()
-    reproduce(replace(counts, render_only=True), Listener())
+    reproduce(replace(counts, render_only=True), Recorder())
     assert [file.name for file in render(tmp_path, ("table1",))] == ["results.md", "table1.md", "table1.tex"]
     assert (tmp_path / "table1.json").read_bytes() == before
     assert "No runs." in (tmp_path / "results.md").read_text()
@@ -284,14 +282,14 @@ def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
 
     monkeypatch.setattr(jobs, "load_graph", load)
     graph_key.cache_clear()
-    listener = Listener()
+    recorder = Recorder()
     scope = Scope(seeds=2, datasets=("cora", "demo"), data_dir=NOWHERE)
-    failures = reproduce(replace(request(tmp_path), scope=scope), listener)
+    failures = reproduce(replace(request(tmp_path), scope=scope), recorder)
     ((name, failure),) = failures.items()
     assert (name, failure.exit_code) == ("cora", 4)
     assert str(NOWHERE) in failure.reason
     assert loaded == ["cora", "demo"]
-    assert listener.plan == (RUNS, 0)
+    assert recorder.plan == (RUNS, 0)
     assert {task.job.dataset for task in nothing_is_run} == {"demo"}
     assert read_json(tmp_path / "table2.json")["datasets"] == ["cora", "demo"]
 
@@ -299,7 +297,7 @@ def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
 @pytest.mark.usefixtures("nothing_is_run")
 def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: Path) -> None:
     scope = Scope(seeds=1, datasets=("cora",), data_dir=NOWHERE)
-    failures = reproduce(ReproductionRequest(("table1", "figure1", "presets"), scope, out=tmp_path), Listener())
+    failures = reproduce(ReproductionRequest(("table1", "figure1", "presets"), scope, out=tmp_path), Recorder())
     assert [(name, failure.exit_code) for name, failure in failures.items()] == [
         ("cora", 4),
         ("table1", 4),
@@ -311,16 +309,17 @@ def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: 
 
 def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asks_for(kind: Kind) -> Artefact:
-        return Artefact(lambda scope: scope.jobs((), [FEAT], kind), lambda *_: {}, is_examination=False, kind=kind)
+        jobs = {"jobs": lambda scope: scope.jobs((), [FEAT], kind), "kind": kind}
+        return Artefact(kind, kind, "", lambda *_: {}, lambda _: {}, **jobs)
 
     plans = []
     paper, confidence = asks_for("paper"), asks_for("confidence")
-    for artefacts in ({"a": paper}, {"a": paper, "b": confidence}, {"b": confidence}):
+    for artefacts in ([paper], [paper, confidence], [confidence]):
         monkeypatch.setattr(reproduction, "artefacts_named", lambda _, artefacts=artefacts: artefacts)
-        listener = Listener()
-        assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), listener) == {}
-        plans.append((listener.plan, [type(outcome) for _, outcome in listener.heard]))
-    assert plans == [((1, 0), [Measurements]), ((2, 1), [Confidences]), ((1, 1), [])]
+        recorder = Recorder()
+        assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), recorder) == {}
+        plans.append((recorder.plan, [type(outcome) for _, outcome in recorder.outcomes]))
+    assert plans == [((1, 0), [Measurements]), ((2, 1), [ConfidenceMeasurements]), ((1, 1), [])]
     found = {kind: Results(tmp_path, kind).runs("demo", FEAT)[0] for kind in ("paper", "confidence")}
     assert found["paper"].run != found["confidence"].run
     accuracies = [record.measured.get("test_accuracy") for record in found.values()]
@@ -330,15 +329,15 @@ def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeyp
 
 @pytest.mark.usefixtures("nothing_is_run")
 def test_what_takes_its_time_without_a_run_is_announced(tmp_path: Path) -> None:
-    listener = Listener()
-    reproduce(ReproductionRequest(("table1", "table2"), Scope(seeds=1, datasets=("demo",)), out=tmp_path), listener)
-    assert listener.notices == ["looking at what table1 shows"]
+    recorder = Recorder()
+    reproduce(ReproductionRequest(("table1", "table2"), Scope(seeds=1, datasets=("demo",)), out=tmp_path), recorder)
+    assert recorder.notices == ["computing table1"]
 
 
 @pytest.mark.usefixtures("nothing_is_run")
 def test_who_takes_over_from_a_process_that_was_killed_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.lock").write_text("4711")
-    listener = Listener()
-    reproduce(request(tmp_path), listener)
-    (notice,) = listener.notices
+    recorder = Recorder()
+    reproduce(request(tmp_path), recorder)
+    (notice,) = recorder.notices
     assert "took over from process 4711" in notice

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from confgcn import __version__
 from confgcn.exceptions import CorruptFileError, ResourceError
-from reproduction.confidence_measurements import NAMES, Confidences
+from reproduction import results as results_module
 from reproduction.jobs import Job, Variant
-from reproduction.measurements import Measurements
-from reproduction.results import FILES, IDENTITY, Results, RunRecord
+from reproduction.measurements import CONFIDENCE_NAMES, ConfidenceMeasurements, Measurements
+from reproduction.results import FILES, IDENTITY, Results, RunRecord, environment, provenance
 
 MakeRecord = Callable[..., RunRecord]
 
@@ -71,7 +73,7 @@ def test_a_line_that_was_cut_off_is_dropped_and_all_others_keep_their_bytes(thre
         three.table.write_bytes(whole[:end])
         results = Results(three.folder)
         assert len(results.records) == 2
-        results.mend()
+        results.drop_incomplete_row()
         assert three.table.read_bytes() == whole[:start]
 
 
@@ -80,7 +82,7 @@ def test_after_mending_the_lost_run_can_be_added_again(three: Results) -> None:
     last = list(three.records.values())[-1]
     three.table.write_bytes(whole[:-9])
     results = Results(three.folder)
-    results.mend()
+    results.drop_incomplete_row()
     results.add(last, {})
     assert three.table.read_bytes() == whole
 
@@ -95,14 +97,14 @@ def test_a_crash_in_the_first_write_leaves_a_table_that_can_be_begun_again(
     results.table.write_bytes(whole[:kept])
     again = Results(results.folder)
     assert again.records == {}
-    again.mend()
+    again.drop_incomplete_row()
     again.add(only, {})
     assert again.table.read_bytes() == whole
 
 
 def test_a_whole_table_is_not_written_again(three: Results) -> None:
     before = three.table.stat().st_mtime_ns, three.table.stat().st_ino
-    Results(three.folder).mend()
+    Results(three.folder).drop_incomplete_row()
     assert (three.table.stat().st_mtime_ns, three.table.stat().st_ino) == before
 
 
@@ -161,7 +163,7 @@ def test_the_legend_is_written_before_the_row(results: Results, record: MakeReco
 
 def test_a_folder_that_holds_nothing_has_no_records(tmp_path: Path) -> None:
     results = Results(tmp_path)
-    results.mend()
+    results.drop_incomplete_row()
     assert (results.records, results.meanings) == ({}, {})
     assert list(tmp_path.iterdir()) == []
 
@@ -181,7 +183,7 @@ def test_a_table_without_what_its_hashes_stand_for_is_not_used(results: Results,
 
 def confident(record: MakeRecord, job: Job, **numbers: float) -> RunRecord:
     """The record of a run whose confidences were looked at; without any its training diverged."""
-    return replace(record(job), outcome="finished" if numbers else "diverged", measured=Confidences(numbers))
+    return replace(record(job), outcome="finished" if numbers else "diverged", measured=ConfidenceMeasurements(numbers))
 
 
 def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRecord) -> None:
@@ -193,22 +195,22 @@ def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRec
     other.add(confident(record, job, test_accuracy=2 / 3, nll=0.5), {"settings": {"b": 2}})
     assert (results.table.read_bytes(), results.legend.read_bytes()) == before
     assert (other.table.name, other.legend.name) == ("confidence.csv", "confidence_settings.json")
-    assert other.table.read_text().splitlines()[0] == ",".join([*IDENTITY, *NAMES])
+    assert other.table.read_text().splitlines()[0] == ",".join([*IDENTITY, *CONFIDENCE_NAMES])
     assert Results(results.folder).runs("demo", GCN)[0].measured == Measurements(test_accuracy=0.5)
     assert Results(results.folder, "confidence").meanings == {"settings": {"b": 2}}
 
 
 def test_confidences_there_and_back(results: Results, record: MakeRecord) -> None:
     kept = Results(results.folder, "confidence")
-    everything = {name: (number + 1) / 7 for number, name in enumerate(NAMES)}
-    for seed, numbers in enumerate((everything, {}, {"ece": 1e-12, "silent_nodes": 73})):
+    everything = {name: (number + 1) / 7 for number, name in enumerate(CONFIDENCE_NAMES)}
+    for seed, numbers in enumerate((everything, {}, {"ece": 1e-12, "no_label_nodes": 73})):
         kept.add(confident(record, Job("demo", GCN, seed, "confidence"), **numbers), {"e" * 16: {}})
     again = Results(results.folder, "confidence")
     assert again.records == kept.records
     first, second, third = again.records.values()
     assert list(first.measured.cells()) == pytest.approx(list(everything.values()), rel=1e-5)
     assert (second.outcome, set(second.measured.cells())) == ("diverged", {None})
-    assert (third.measured.get("ece"), third.measured.get("silent_nodes")) == (1e-12, 73)
+    assert (third.measured.get("ece"), third.measured.get("no_label_nodes")) == (1e-12, 73)
     assert third.measured.get("nll") is None
     assert again.runs("demo", GCN).keys() == {0, 1, 2}
 
@@ -220,7 +222,7 @@ def test_a_cut_off_line_of_confidences_is_mended_with_their_own_columns(results:
     whole = kept.table.read_bytes()
     kept.table.write_bytes(whole[:-5])
     again = Results(results.folder, "confidence")
-    again.mend()
+    again.drop_incomplete_row()
     assert whole.startswith(kept.table.read_bytes())
     assert len(Results(results.folder, "confidence").records) == 1
 
@@ -242,7 +244,7 @@ def test_what_a_hash_stands_for_is_there_or_the_file_is_corrupt(three: Results) 
     assert three.meaning("settings") == {"a": 1}
     three.meanings["odd"] = 5  # type: ignore[assignment]
     for key in ("odd", "none"):
-        with pytest.raises(CorruptFileError, match=rf"settings\.json: corrupt, it does not say what {key} stands for"):
+        with pytest.raises(CorruptFileError, match=rf"settings\.json: corrupt, no entry for {key}"):
             three.meaning(key)
 
 
@@ -257,3 +259,40 @@ def test_a_cell_without_end_is_a_corrupt_file(three: Results) -> None:
     three.table.write_text(three.table.read_text().replace("0.666667", '"' + "x" * 200_000))
     with pytest.raises(CorruptFileError, match=r"results\.csv"):
         Results(three.folder)
+
+
+def test_provenance_counts_all_runs_with_their_dates_and_environments(results: Results, record: MakeRecord) -> None:
+    for seed, (date, machine) in enumerate([("2026-11-16", "b"), ("2026-11-14", "a"), ("2026-11-15", "b")]):
+        run = replace(record(Job("demo", GCN, seed), test_accuracy=0.5), date=date, environment=machine)
+        results.add(run, {machine: {"processor": machine}, "settings": {}, "unused": {}})
+    assert provenance(results) == {
+        "runs": 3,
+        "dates": ["2026-11-14", "2026-11-16"],
+        "environments": [{"processor": "a"}, {"processor": "b"}],
+    }
+
+
+def test_without_runs_the_provenance_is_empty(results: Results) -> None:
+    assert provenance(results) == {"runs": 0, "dates": [], "environments": []}
+
+
+def test_versions_and_hardware_are_named() -> None:
+    key, found = environment()
+    assert found["versions"]["torch"] == str(torch.__version__)
+    assert found["versions"]["confgcn"] == __version__
+    assert found["processor"]
+    assert environment() == (key, found)
+
+
+def test_another_processor_is_another_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before, _ = environment()
+    (tmp_path / "cpuinfo").write_text("processor : 0\nmodel name : Abacus: 3000\nmodel name : Abacus: 3000\n")
+    monkeypatch.setattr(results_module, "CPU_INFO", tmp_path / "cpuinfo")
+    key, found = environment()
+    assert found["processor"] == "Abacus: 3000"
+    assert key != before
+
+
+def test_a_processor_without_a_name_has_another_word(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(results_module, "CPU_INFO", tmp_path / "none")
+    assert environment()[1]["processor"]

@@ -13,11 +13,11 @@ from reproduction.summaries import (
     FEWEST_PAIRS,
     accuracy_cell,
     bootstrap_interval,
+    group_cells,
     mean_of,
     paired,
     paired_difference,
-    paired_quarters,
-    quarter_cells,
+    paired_groups,
 )
 
 MakeRecord = Callable[..., RunRecord]
@@ -72,17 +72,17 @@ def test_of_few_pairs_nothing_is_said_about_how_steady_they_are(pairs: int, is_t
     assert found == {"mean": 0.25, "low": bound, "high": bound, "pairs": pairs}
 
 
-def test_quarters_are_compared_one_by_one(record: MakeRecord) -> None:
+def test_groups_are_compared_one_by_one(record: MakeRecord) -> None:
     mine = {0: (0.5, 0.5, 0.5, 0.9), 1: None, 2: (0.5, 0.7, 0.5, 0.5), 3: (1.0, 1.0, 1.0, 1.0)}
     theirs = {0: (0.4, 0.5, 0.6, 0.5), 1: (0.0, 0.0, 0.0, 0.0), 2: (0.2, 0.5, 0.6, 0.5)}
     sides = [
         {seed: record(Job("demo", GCN, seed), test_accuracy=0.5, accuracy_by_degree=q) for seed, q in side.items()}
         for side in (mine, theirs)
     ]
-    found = paired_quarters(*sides, "accuracy_by_degree")
+    found = paired_groups(*sides, "accuracy_by_degree")
     assert [cell and cell["mean"] for cell in found] == pytest.approx([0.2, 0.1, -0.1, 0.2])
     assert [cell and cell["pairs"] for cell in found] == [2] * 4
-    assert paired_quarters(*sides, "accuracy_by_entropy") == [None] * 4
+    assert paired_groups(*sides, "accuracy_by_entropy") == [None] * 4
 
 
 def test_without_a_common_seed_there_is_no_difference(runs: Callable[..., Runs]) -> None:
@@ -120,10 +120,10 @@ def test_a_measurement_is_averaged_over_the_runs_that_have_it(record: MakeRecord
     assert mean_of(runs, "mu_accuracy") is None
 
 
-def test_quarters_are_averaged_one_by_one(record: MakeRecord) -> None:
-    quarters = [(0.1, 0.2, 0.3, 0.4), None, (0.3, 0.2, 0.5, 0.4)]
-    runs = {s: record(Job("demo", GCN, s), accuracy_by_entropy=value) for s, value in enumerate(quarters)}
-    cells = quarter_cells(runs, "accuracy_by_entropy")
+def test_groups_are_averaged_one_by_one(record: MakeRecord) -> None:
+    groups = [(0.1, 0.2, 0.3, 0.4), None, (0.3, 0.2, 0.5, 0.4)]
+    runs = {s: record(Job("demo", GCN, s), accuracy_by_entropy=value) for s, value in enumerate(groups)}
+    cells = group_cells(runs, "accuracy_by_entropy")
     assert [cell["mean"] for cell in cells] == pytest.approx([0.2, 0.2, 0.4, 0.4])
     assert [cell["std"] for cell in cells] == pytest.approx([0.02**0.5, 0.0, 0.02**0.5, 0.0])
 

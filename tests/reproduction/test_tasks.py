@@ -14,9 +14,8 @@ from confgcn.exceptions import CorruptFileError, StoppedError
 from confgcn.io.locks import locked_folder
 from confgcn.training.loop import TrainingLoop
 from reproduction import tasks
-from reproduction.confidence_measurements import Confidences
 from reproduction.jobs import Job, Variant
-from reproduction.measurements import Measurements
+from reproduction.measurements import ConfidenceMeasurements, Measurements
 from reproduction.tasks import Diverged, Failure, Task, perform
 
 QUICK = Variant("Feat", "feat").changed("Feat", epochs=3)
@@ -56,7 +55,7 @@ def test_a_job_is_trained_and_measured(task: Task) -> None:
 
 def test_what_is_measured_is_what_the_kind_of_job_asks_for(task: Task) -> None:
     outcome = perform(replace(task, job=replace(task.job, kind="confidence")))
-    assert isinstance(outcome, Confidences)
+    assert isinstance(outcome, ConfidenceMeasurements)
     assert outcome.get("epochs") == 3
     assert 0 < outcome.get("processor_seconds") < 60
     assert 0 < outcome.get("ece") < 1

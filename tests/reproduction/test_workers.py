@@ -66,27 +66,27 @@ def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_pa
     ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM), sign=saved)
     (ended,) = outcomes(tasks).values()
     ender.join()
-    assert ended == Failure("its process was asked to stop by somebody else, and saved its state", 4)
+    assert ended == Failure("its process received a stop signal and saved its state", 4)
     assert len(list(tasks[0].run_directory.glob(saved))) == 2
 
 
-def test_a_frozen_process_is_ended_after_a_while_and_one_that_goes_on_is_not(
+def test_a_suspended_process_is_killed_after_a_while_and_a_continued_one_is_not(
     monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(workers, "SECONDS_FROZEN", 3.0)
+    monkeypatch.setattr(workers, "SECONDS_SUSPENDED", 3.0)
     worker = workers._Worker()
     number, worker.task = cast(int, worker.process.pid), cast(Any, "a task")
     try:
         for sent, seconds in ((signal.SIGSTOP, 2.0), (signal.SIGCONT, 9.0), (signal.SIGSTOP, 2.0)):
             os.kill(number, sent)
-            wait_until(lambda sent=sent: workers._is_frozen(worker.process) is (sent == signal.SIGSTOP))
-            worker.end_if_frozen(seconds)
+            wait_until(lambda sent=sent: workers._is_suspended(worker.process) is (sent == signal.SIGSTOP))
+            worker.kill_if_suspended(seconds)
         assert worker.process.is_alive()
-        worker.end_if_frozen(1.0)
-        reason = f"its process, {number}, was frozen by SIGSTOP for 3 s and was ended"
-        assert worker.take() == ("a task", Failure(reason, 4))
+        worker.kill_if_suspended(1.0)
+        reason = f"its process, {number}, was suspended by SIGSTOP for 3 s and killed"
+        assert worker.receive() == ("a task", Failure(reason, 4))
     finally:
-        worker.dismiss()
+        worker.close()
 
 
 class Deadly:
@@ -104,12 +104,12 @@ def test_a_process_that_ends_by_itself_is_told_by_its_code() -> None:
 
 
 def test_a_process_that_does_not_leave_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "SECONDS_TO_LEAVE", 0.1)
+    monkeypatch.setattr(workers, "SECONDS_TO_EXIT", 0.1)
     worker = workers._Worker()
     assert worker.process.pid is not None
     os.kill(worker.process.pid, signal.SIGSTOP)
     try:
-        worker.dismiss()
+        worker.close()
         assert worker.process.exitcode == -signal.SIGKILL
     finally:
         worker.process.kill()
@@ -132,7 +132,7 @@ class Errands:
 
 def test_a_process_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "setsid", lambda: None)
-    monkeypatch.setattr(workers, "_leave_with", lambda _: None)  # this process is to stay
+    monkeypatch.setattr(workers, "_exit_with_parent", lambda _: None)  # this process is to stay
     monkeypatch.setattr(workers, "perform", lambda task: (task, torch.get_num_threads()))
     errands: Any = Errands()
     before = torch.get_num_threads()

@@ -29,6 +29,7 @@ from fuzzing.reader import Reader
 from fuzzing.seals import seal
 from reproduction import folder as reproduction
 from reproduction import reproduce
+from reproduction.artefacts import Artefact
 
 LOADED = (
     "config.json",
@@ -139,13 +140,13 @@ def _predicted(folder: Path, files: GraphFiles) -> object:
 
 def _rendered(folder: Path) -> object:
     """The numbers of what needs no graph, from the runs; and every table and text, from the numbers."""
-    request = reproduce.ReproductionRequest(what=SHOWN, out=folder, render_only=True)
+    request = reproduce.ReproductionRequest(names=SHOWN, out=folder, render_only=True)
     with (
         mock.patch.object(reproduce, "write_atomic"),
         mock.patch.object(reproduce, "locked_folder", _not_held),
         mock.patch.object(reproduction, "write_atomic"),
-        mock.patch.object(reproduction, "pictures_of", return_value={}),
+        mock.patch.object(Artefact, "pictures", return_value={}),
     ):
-        for failure in reproduce.reproduce(request, reproduce.Watcher()).values():
+        for failure in reproduce.reproduce(request, reproduce.Observer()).values():
             raise DataError(failure.reason)
         return reproduction.render(folder, ("all",))

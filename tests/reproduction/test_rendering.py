@@ -1,10 +1,10 @@
-"""A table as Markdown and as LaTeX, sign by sign."""
+"""Tables as Markdown and LaTeX, and the outcome of a claim."""
 
 from __future__ import annotations
 
 import pytest
 
-from reproduction.tables import Table
+from reproduction.rendering import FAILS, HOLDS, PARTLY, UNKNOWN, ClaimCheck, Table, outcome_of
 
 
 @pytest.fixture
@@ -52,3 +52,22 @@ def test_latex_is_a_whole_booktabs_table(table: Table) -> None:
 def test_what_latex_would_misread_is_escaped(text: str, latex: str) -> None:
     assert f"{latex} & x \\\\" in Table("", ["", ""], [[text, "x"]]).latex()
     assert f"| {text} | x |" in Table("", ["", ""], [[text, "x"]]).markdown()
+
+
+@pytest.mark.parametrize(
+    ("cases", "outcome"),
+    [([True, True], HOLDS), ([True, False], PARTLY), ([False, False], FAILS), ([], UNKNOWN)],
+)
+def test_the_outcome_of_a_claim_follows_from_its_cases(cases: list[bool], outcome: str) -> None:
+    assert outcome_of(cases) == outcome
+
+
+def test_a_claim_check_is_one_paragraph() -> None:
+    assert ClaimCheck("It is so.", PARTLY, "One of 2.").markdown() == "**It is so.** *Holds in part.* One of 2.\n"
+    assert ClaimCheck("It is so.", UNKNOWN, "").markdown() == "**It is so.** *Cannot be determined from these runs.*\n"
+
+
+def test_undetermined_cases_are_ignored() -> None:
+    assert outcome_of([True, None]) == HOLDS
+    assert outcome_of([None, False, True]) == PARTLY
+    assert outcome_of([None, None]) == UNKNOWN

@@ -1,4 +1,4 @@
-"""What was asked and whether it is reached, from numbers made by hand."""
+"""Confidence: targets and results from hand-written numbers, and the picture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from reproduction.confidence import ASKED as TARGETS
-from reproduction.drawing.confidence import ASKED, draw, tables, verdicts
-from reproduction.render import pictures_of
+from reproduction.artefacts import ARTEFACTS
+from reproduction.confidence import draw, tables
+from reproduction.confidence_targets import ROWS, TARGETS
 
 SETS = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("coverage", 0.901), ("size", 1.3))}
-BY_DEGREE = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("worst_by_degree", 0.91), ("miss", 0.01))}
+BY_DEGREE = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("worst_by_degree", 0.91), ("deviation", 0.01))}
 OWN = {
     "test_accuracy": 0.84,
     "mu_accuracy": 0.835,
@@ -23,9 +23,9 @@ OWN = {
     "calibrated_brier": 0.24,
     "calibrated_ece": 0.03,
     "calibrated_ece_floor": 0.027,
-    "silent_confidence": 0.6,
-    "next_confidence": 0.7,
-    "silent_accuracy": 0.65,
+    "no_label_confidence": 0.6,
+    "lowest_other_confidence": 0.7,
+    "no_label_accuracy": 0.65,
     "accepted_5": 0.5,
     "error_5": 0.04,
 }
@@ -42,15 +42,15 @@ def difference(mean: float) -> dict[str, Any]:
 NUMBERS: dict[str, Any] = {
     "datasets": ["cora"],
     "ablated_on": ["cora"],
-    "scores_of_sets": ["threshold"],
+    "set_scores": ["threshold"],
     "coverages": [90],
     "errors": [5],
     "runs": 20,
     "dates": ["2026-11-16"],
-    "asked": TARGETS,
+    "targets": TARGETS,
     "methods": [{"title": "ours", "cells": {"cora": cell(**OWN)}}, {"title": "uniform", "cells": {"cora": None}}],
     "mixed": [{"title": "ours", "cells": {"cora": cell(test_accuracy=0.7)}}, {"title": "u", "cells": {"cora": None}}],
-    "flipped": [{"title": "ours", "cells": {"cora": cell(found_flips=0.6)}}],
+    "flipped": [{"title": "ours", "cells": {"cora": cell(flips_found=0.6)}}],
     "sets": [{"title": "ours", "cells": {"cora": {**SETS, **BY_DEGREE}}}],
     "ablations": [{"title": "ours", "cells": {"cora": cell(**OWN)}}],
     "differences": {
@@ -62,7 +62,7 @@ NUMBERS: dict[str, Any] = {
         }
     },
 }
-SPOILT = {
+MISSED = {
     0: (("differences", "cora", "released"), difference(-0.01)),
     1: (("differences", "cora", "uniform"), difference(-0.01)),
     2: (("differences", "cora", "mixed_uniform"), difference(0.019)),
@@ -73,42 +73,48 @@ SPOILT = {
     7: (("differences", "cora", "brier_gat"), difference(0.001)),
     8: (("methods", 0, "cells", "cora", "calibrated_ece"), {"mean": 0.038, "std": 0.0}),
     9: (("sets", 0, "cells", "cora", "coverage_threshold_90"), {"mean": 0.888, "std": 0.0}),
-    10: (("methods", 0, "cells", "cora", "silent_confidence"), {"mean": 0.71, "std": 0.0}),
-    11: (("flipped", 0, "cells", "cora", "found_flips"), {"mean": 0.49, "std": 0.0}),
+    10: (("methods", 0, "cells", "cora", "no_label_confidence"), {"mean": 0.71, "std": 0.0}),
+    11: (("flipped", 0, "cells", "cora", "flips_found"), {"mean": 0.49, "std": 0.0}),
 }
 
 
-def test_everything_that_was_asked_is_reached() -> None:
-    rows = tables(NUMBERS)["asked"].rows
-    assert [row[1].endswith("✓") for row in rows] == [True] * len(ASKED)
+def test_a_reached_target_is_marked() -> None:
+    rows = tables(NUMBERS)["targets"].rows
+    assert [row[2].endswith("✓") for row in rows] == [True] * len(ROWS)
 
 
-@pytest.mark.parametrize("row", SPOILT)
-def test_what_falls_short_is_marked(row: int) -> None:
-    (*path, last), value = SPOILT[row]
+@pytest.mark.parametrize("row", MISSED)
+def test_a_missed_target_is_marked(row: int) -> None:
+    (*path, last), value = MISSED[row]
     numbers = copy.deepcopy(NUMBERS)
     place = numbers
     for key in path:
         place = place[key]
     place[last] = value
-    marks = [cells[1][-1] for cells in tables(numbers)["asked"].rows]
+    marks = [cells[2][-1] for cells in tables(numbers)["targets"].rows]
     assert [number for number, mark in enumerate(marks) if mark == "✗"] == [row]
 
 
-def test_every_mark_has_a_way_to_be_missed() -> None:
-    assert len(SPOILT) == len(ASKED)
+def test_every_target_has_a_test_that_misses_it() -> None:
+    assert len(MISSED) == len(ROWS)
 
 
-def test_what_was_not_run_is_left_open() -> None:
+def test_a_target_without_runs_is_empty() -> None:
     numbers = copy.deepcopy(NUMBERS)
     for group in ("methods", "mixed", "flipped", "sets", "ablations"):
         for row in numbers[group]:
             row["cells"] = {"cora": None}
     numbers["differences"]["cora"] = dict.fromkeys(numbers["differences"]["cora"])
-    assert {cells[1] for cells in tables(numbers)["asked"].rows} == {"–"}
+    assert {cells[2] for cells in tables(numbers)["targets"].rows} == {"–"}
     assert draw(numbers) is not None
 
 
-def test_it_has_pictures_and_no_verdict_on_the_paper() -> None:
-    assert verdicts(NUMBERS) == []
-    assert pictures_of("confidence", NUMBERS).keys() == {"confidence.svg", "confidence.png"}
+def test_every_row_names_its_target() -> None:
+    targets = [row[1] for row in tables(NUMBERS)["targets"].rows]
+    assert targets[:4] == ["not lower", "not significantly lower", "≥ +2.0", "≥ −1.0"]
+    assert all(targets)
+
+
+def test_it_can_be_written() -> None:
+    pytest.importorskip("matplotlib")
+    assert ARTEFACTS["confidence"].pictures(NUMBERS).keys() == {"confidence.svg", "confidence.png"}

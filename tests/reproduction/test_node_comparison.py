@@ -1,4 +1,4 @@
-"""The numbers of Figure 1 for a node whose neighbours can be counted on one hand."""
+"""Nodes gained and lost by influences, and the neighbourhood of a node, with hand-written predictions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,52 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
-from reproduction.portrait import portrait
+from reproduction.node_comparison import VISIBLE, Counts, ModelComparison
 
 CLASSES = ["theory", "rules", "networks"]
+
+
+def nodes(mask: Tensor) -> list[int]:
+    return mask.nonzero().flatten().tolist()
+
+
+def test_only_test_nodes_count_as_correct(comparison: ModelComparison) -> None:
+    assert nodes(comparison.correct(comparison.gcn)) == [4, 5]
+    assert nodes(comparison.correct(comparison.confgcn)) == [1, 2, 3, 4]
+
+
+def test_gained_is_wrong_in_gcn_and_right_in_confgcn(comparison: ModelComparison) -> None:
+    assert nodes(comparison.gained()) == [1, 2, 3]
+
+
+def test_gained_by_influence_is_lost_without_it(comparison: ModelComparison) -> None:
+    assert nodes(comparison.gained_by_influence()) == [1, 2]
+
+
+def test_a_near_tie_is_not_visible(comparison: ModelComparison) -> None:
+    assert nodes(comparison.visibly_gained_by_influence()) == [1]
+
+
+@pytest.mark.parametrize(("away", "seen"), [(VISIBLE * 1.01, [1, 2]), (VISIBLE * 0.99, [1])])
+def test_visible_is_an_influence_so_far_from_the_mean_of_the_neighbourhood(
+    comparison: ModelComparison, away: float, seen: list[int]
+) -> None:
+    influence = comparison.confgcn.influence
+    assert influence is not None
+    influence[comparison.graph.adjacency.rows == 2] = torch.tensor([1.0, 1.0 - away, 1.0 + away])
+    assert nodes(comparison.visibly_gained_by_influence()) == seen
+
+
+def test_counts(comparison: ModelComparison) -> None:
+    assert comparison.counts() == Counts("ConfGCN", 3, 3, 2, 1)
+
+
+def test_any_node_is_every_node(comparison: ModelComparison) -> None:
+    assert nodes(comparison.any_node()) == list(range(7))
 
 
 @pytest.fixture
@@ -44,23 +84,28 @@ def confgcn(graph: Graph) -> Prediction:
     return prediction([0, 0, 0, 0, 0], mu=mu, precision=precision, influence=influence)
 
 
-def test_the_node_and_what_each_model_says_of_it(graph: Graph, confgcn: Prediction) -> None:
-    found = portrait(graph, 1, prediction([0, 2, 0, 0, 0]), confgcn, prediction([0, 1, 0, 0, 0]))
+def described(graph: Graph, gcn: Prediction, confgcn: Prediction, uniform: Prediction) -> dict[str, Any]:
+    """Node 1."""
+    return ModelComparison("ConfGCN", 0, graph, gcn, confgcn, uniform).describe_node(1)
+
+
+def test_a_node_is_described_by_the_prediction_of_each_model(graph: Graph, confgcn: Prediction) -> None:
+    found = described(graph, prediction([0, 2, 0, 0, 0]), confgcn, prediction([0, 1, 0, 0, 0]))
     assert (found["name"], found["labels"]) == ("q", ["theory", "networks"])
-    says = [found[key]["label"] for key in ("gcn_says", "confgcn_says", "uniform_says")]
-    assert says == ["networks", "theory", "rules"]
+    labels = [found[key]["label"] for key in ("gcn_prediction", "confgcn_prediction", "uniform_prediction")]
+    assert labels == ["networks", "theory", "rules"]
     highest = np.exp(2) / (np.exp(2) + np.exp(1) + 1)
-    assert found["gcn_says"]["probability"] == pytest.approx(highest)
+    assert found["gcn_prediction"]["probability"] == pytest.approx(highest)
 
 
 def test_where_gcn_is_right_the_other_label_is_its_second_choice(graph: Graph, confgcn: Prediction) -> None:
     right = prediction([0, 0, 0, 0, 0])
-    assert portrait(graph, 1, right, confgcn, right)["labels"] == ["theory", "networks"]
+    assert described(graph, right, confgcn, right)["labels"] == ["theory", "networks"]
 
 
 def test_weights_are_over_the_mean_of_the_neighbourhood(graph: Graph, confgcn: Prediction) -> None:
     gcn = prediction([0, 2, 0, 0, 0])
-    neighbours = portrait(graph, 1, gcn, confgcn, gcn)["neighbours"]
+    neighbours = described(graph, gcn, confgcn, gcn)["neighbours"]
     assert [n["name"] for n in neighbours] == ["p", "q", "r", "s"]
     assert [n["is_node"] for n in neighbours] == [False, True, False, False]
     assert [n["true_label"] for n in neighbours] == ["theory", "theory", "rules", "networks"]
@@ -72,7 +117,7 @@ def test_weights_are_over_the_mean_of_the_neighbourhood(graph: Graph, confgcn: P
 
 def test_scores_are_those_of_the_two_labels_in_question(graph: Graph, confgcn: Prediction) -> None:
     gcn = prediction([0, 2, 0, 0, 0])  # so the labels are 0 and 2
-    neighbours = portrait(graph, 1, gcn, confgcn, gcn)["neighbours"]
+    neighbours = described(graph, gcn, confgcn, gcn)["neighbours"]
     assert [n["scores"] for n in neighbours] == [[0, 2], [3, 5], [6, 8], [9, 11]]
     assert [n["precision"] for n in neighbours] == [
         pytest.approx(p) for p in ([0, 0.2], [0.3, 0.5], [0.6, 0.8], [0.9, 1.1])
@@ -82,5 +127,5 @@ def test_scores_are_those_of_the_two_labels_in_question(graph: Graph, confgcn: P
 
 def test_a_method_without_confidences_cannot_be_drawn(graph: Graph) -> None:
     gcn = prediction([0, 2, 0, 0, 0])
-    with pytest.raises(TypeError, match="no confidences"):
-        portrait(graph, 1, gcn, gcn, gcn)
+    with pytest.raises(TypeError, match="no label scores"):
+        described(graph, gcn, gcn, gcn)

@@ -1,4 +1,4 @@
-"""A progress bar over many runs, on stderr."""
+"""A progress bar over the runs of a reproduction, on stderr."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from confgcn.cli.console import notice, one_line
 from reproduction.jobs import Job
-from reproduction.reproduce import Watcher
+from reproduction.reproduce import Observer
 from reproduction.tasks import Diverged, Failure, Outcome
 
-SECONDS_FOR_ESTIMATE = 3600.0  # of the past, by which the time left is told; runs may take minutes
+SECONDS_FOR_ESTIMATE = 3600.0  # of the past, for estimating the remaining time; a run may take minutes
 
 
-class RunsBar(Watcher):
-    """One bar over all runs, with the time they took and the time left; what fails or diverges is said at once."""
+class ProgressBar(Observer):
+    """One bar over all runs, with elapsed and remaining time; failed and diverged runs are reported at once."""
 
     def __init__(self) -> None:
         self.progress = Progress(
@@ -22,7 +22,7 @@ class RunsBar(Watcher):
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("remaining"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
             speed_estimate_period=SECONDS_FOR_ESTIMATE,
@@ -32,7 +32,7 @@ class RunsBar(Watcher):
         notice(text)
 
     def on_plan(self, total: int, finished: int) -> None:
-        notice(f"runs needed: {total}, already there: {finished}")
+        notice(f"runs needed: {total}, already recorded: {finished}")
         if total > finished:
             self.progress.start()
             self.task = self.progress.add_task("runs", total=total - finished)
@@ -44,6 +44,6 @@ class RunsBar(Watcher):
         self.progress.update(self.task, advance=1, description=str(job))
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if self.progress.tasks:
             self.progress.stop()

@@ -1,19 +1,19 @@
-"""What people are told while many runs are done."""
+"""The progress bar and the notices of a reproduction."""
 
 from __future__ import annotations
 
 import pytest
 
-from confgcn.cli.runs_bar import RunsBar
 from reproduction.jobs import Job, Variant
 from reproduction.measurements import Measurements
+from reproduction.progress import ProgressBar
 from reproduction.tasks import Diverged, Failure
 
 JOB = Job("demo", Variant("Kipf-GCN", "gcn"), 3)
 
 
 def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = RunsBar()
+    bar = ProgressBar()
     bar.on_plan(total=12, finished=9)
     bar.on_run(JOB, Measurements(test_accuracy=0.5))
     bar.on_run(JOB, Diverged())
@@ -21,25 +21,25 @@ def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pyte
     bar.close()
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "note: runs needed: 12, already there: 9" in captured.err
+    assert "note: runs needed: 12, already recorded: 9" in captured.err
     assert "note: demo gcn default seed 3: training diverged" in captured.err
     assert "note: demo gcn default seed 3: failed, no space [left] on device" in captured.err
     assert "3/3" in captured.err
 
 
 def test_what_a_user_should_know_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    RunsBar().on_notice("looking at what figure1 shows")
+    ProgressBar().on_notice("computing figure1")
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "note: looking at what figure1 shows\n")
+    assert (captured.out, captured.err) == ("", "note: computing figure1\n")
 
 
 def test_where_nothing_is_missing_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = RunsBar()
+    bar = ProgressBar()
     bar.on_plan(total=12, finished=12)
     bar.close()
-    assert capsys.readouterr().err.strip() == "note: runs needed: 12, already there: 12"
+    assert capsys.readouterr().err.strip() == "note: runs needed: 12, already recorded: 12"
 
 
 def test_a_bar_that_never_began_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
-    RunsBar().close()
+    ProgressBar().close()
     assert capsys.readouterr().err.strip() == ""

@@ -1,0 +1,176 @@
+"""The targets of the default preset for accuracy and confidences, and whether its results reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reproduction.formatting import NOTHING, Numbers, decimal, interval, listed, mean_std, percent, signed
+from reproduction.rendering import Table
+from reproduction.summaries import has_interval
+
+# Gains and losses of accuracy, an AUROC, a share, and tolerances above a noise floor or around a coverage.
+TARGETS = {"mixed": 0.02, "mu": 0.01, "edge": 0.8, "ece": 0.01, "coverage": 0.01, "by_degree": 0.02, "flips": 0.5}
+
+Result = tuple[str, bool | None]  # text of a cell, and whether the target is reached; None where undetermined
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The numbers of one data set that a target is compared with."""
+
+    numbers: Numbers
+    dataset: str
+    cell: Numbers  # of the default preset
+
+    def difference(self, name: str) -> Numbers | None:
+        """A paired difference of the default preset to another variant."""
+        difference: Numbers | None = self.numbers["differences"][self.dataset][name]
+        return difference
+
+    def first_cell(self, group: str) -> Numbers | None:
+        """The cell of the default preset in another group of runs."""
+        cell: Numbers | None = self.numbers[group][0]["cells"][self.dataset]
+        return cell
+
+
+@dataclass(frozen=True)
+class Target:
+    """One row of the table."""
+
+    title: str
+    target: str
+    result: Callable[[Inputs], Result]
+
+
+def mean_in(cell: Numbers | None, name: str) -> float | None:
+    """The mean of a measurement in a cell."""
+    found = None if cell is None else cell.get(name)
+    return None if found is None else found["mean"]
+
+
+def target_table(numbers: Numbers) -> Table:
+    """Target and result of the default preset on every data set."""
+    cells = numbers["methods"][0]["cells"]
+    rows = [[row.title, row.target, *(_text(numbers, dataset, row) for dataset in cells)] for row in ROWS]
+    runs = f"{numbers['runs']:,} runs, {listed(numbers['dates'])}" if numbers["runs"] else "no runs"
+    return Table(f"Target and result of the default preset ({runs}).", ["", "target", *cells], rows)
+
+
+def _text(numbers: Numbers, dataset: str, row: Target) -> str:
+    cell = numbers["methods"][0]["cells"][dataset]
+    if cell is None:
+        return NOTHING
+    text, reached = row.result(Inputs(numbers, dataset, cell))
+    return text if reached is None else f"{text} {'✓' if reached else '✗'}"
+
+
+def _accuracy(inputs: Inputs) -> Result:
+    difference = inputs.difference("released")
+    reached = None if difference is None else difference["mean"] >= 0
+    return f"{mean_std(inputs.cell['test_accuracy'])} ({interval(difference)})", reached
+
+
+def _learned_influence(inputs: Inputs) -> Result:
+    difference = inputs.difference("uniform")
+    return interval(difference), difference["high"] >= 0 if has_interval(difference) else None
+
+
+def _mixed_gain(inputs: Inputs) -> Result:
+    difference = inputs.difference("mixed_uniform")
+    return interval(difference), None if difference is None else difference["mean"] >= TARGETS["mixed"]
+
+
+def _mu(inputs: Inputs) -> Result:
+    difference = inputs.difference("mu")
+    return interval(difference), None if difference is None else difference["mean"] >= -TARGETS["mu"]
+
+
+def _edges(inputs: Inputs) -> Result:
+    auroc = mean_in(inputs.cell, "auroc_edge")
+    text = f"{decimal(auroc)} ({decimal(mean_in(inputs.cell, 'auroc_distance'))})"
+    return text, None if auroc is None else auroc >= TARGETS["edge"]
+
+
+def _better_than_baselines(name: str, *, more_is_better: bool) -> Callable[[Inputs], Result]:
+    def result(inputs: Inputs) -> Result:
+        pairs = [inputs.difference(f"{name}_{baseline}") for baseline in ("gcn", "gat")]
+        means = [pair["mean"] for pair in pairs if pair is not None]
+        if len(means) < len(pairs):
+            return NOTHING, None
+        differences = ", ".join(f"{mean:+.3f}".replace("-", "−") for mean in means)
+        text = f"{decimal(mean_in(inputs.cell, f'calibrated_{name}'), 3)} ({differences})"
+        return text, all(mean >= 0 if more_is_better else mean < 0 for mean in means)
+
+    return result
+
+
+def _calibration(inputs: Inputs) -> Result:
+    error, floor = (mean_in(inputs.cell, name) for name in ("calibrated_ece", "calibrated_ece_floor"))
+    if error is None or floor is None:
+        return NOTHING, None
+    return f"{percent(error)} ({percent(floor)})", error <= floor + TARGETS["ece"]
+
+
+def _coverage(inputs: Inputs) -> Result:
+    sets, numbers = inputs.first_cell("sets"), inputs.numbers
+    if sets is None:
+        return NOTHING, None
+    names = [(f"{score}_{level}", level / 100) for score in numbers["set_scores"] for level in numbers["coverages"]]
+    overall = max(abs(sets[f"coverage_{name}"]["mean"] - target) for name, target in names)
+    by_degree = max(sets[f"deviation_{name}"]["mean"] for name, _ in names)
+    reached = overall <= TARGETS["coverage"] and by_degree <= TARGETS["by_degree"]
+    return f"{percent(overall)} / {percent(by_degree)}", reached
+
+
+def _no_label(inputs: Inputs) -> Result:
+    names = ("no_label_confidence", "lowest_other_confidence", "no_label_accuracy")
+    own, lowest_other, accuracy = (mean_in(inputs.cell, name) for name in names)
+    if own is None or lowest_other is None:
+        return "no such nodes", None
+    return f"{percent(own)} ({percent(lowest_other)}; {percent(accuracy)})", own < lowest_other
+
+
+def _flips(inputs: Inputs) -> Result:
+    found = mean_in(inputs.first_cell("flipped"), "flips_found")
+    return percent(found), None if found is None else found >= TARGETS["flips"]
+
+
+ROWS = (
+    Target("accuracy (difference to `released`)", "not lower", _accuracy),
+    Target("accuracy with learned minus uniform influence", "not significantly lower", _learned_influence),
+    Target("the same on mixed graphs", f"≥ {signed(TARGETS['mixed'])}", _mixed_gain),
+    Target("accuracy of the argmax of mu minus that of the prediction", f"≥ {signed(-TARGETS['mu'])}", _mu),
+    Target(
+        "AUROC of the influence for edges between equal labels (of the distance)",
+        f"≥ {decimal(TARGETS['edge'])}",
+        _edges,
+    ),
+    Target(
+        "AUROC of the confidence (difference to Kipf-GCN, GAT)",
+        "not lower",
+        _better_than_baselines("auroc_correct", more_is_better=True),
+    ),
+    Target(
+        "log loss (difference to Kipf-GCN, GAT)",
+        "lower",
+        _better_than_baselines("nll", more_is_better=False),
+    ),
+    Target(
+        "Brier score (difference to Kipf-GCN, GAT)",
+        "lower",
+        _better_than_baselines("brier", more_is_better=False),
+    ),
+    Target("calibrated ECE (noise floor), %", f"≤ floor {signed(TARGETS['ece'])}", _calibration),
+    Target(
+        "prediction sets: largest deviation from the target coverage, overall / by degree group, points",
+        f"≤ {percent(TARGETS['coverage'])} / {percent(TARGETS['by_degree'])}",
+        _coverage,
+    ),
+    Target(
+        "confidence in components without labels (lowest other group; accuracy), %",
+        "below the other groups",
+        _no_label,
+    ),
+    Target("flipped labels among the most suspicious, %", f"≥ {percent(TARGETS['flips'])}", _flips),
+)

@@ -3,7 +3,7 @@
 import networkx as nx
 
 from confgcn import ConfGCNClassifier, load_graph
-from confgcn.data.formats.exports import to_networkx
+from confgcn.data.formats.objects.networkx import to_networkx
 
 demo = load_graph("demo")
 papers = to_networkx(demo)  # nodes are strings, words the attribute "x"

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from confgcn import ConfGCNClassifier, load_graph
-from confgcn.data.formats.exports import to_networkx
+from confgcn.data.formats.objects.networkx import to_networkx
 
 papers = to_networkx(load_graph("demo"))
 truth = nx.get_node_attributes(papers, "label")

@@ -5,7 +5,7 @@ from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.transforms import NormalizeFeatures
 
 from confgcn import load_graph
-from confgcn.data.formats.exports import to_pyg
+from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.nn import ConfGCN
 
 torch.manual_seed(0)

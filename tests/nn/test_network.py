@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.data.formats.exports import to_pyg
+from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from confgcn.data.formats.array_files import CSR_KEYS, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.format import FileFormat, FileRequest
-from confgcn.data.formats.from_arrays import edges_of
+from confgcn.data.formats.objects.matrices import edges_of_adjacency
 from confgcn.data.formats.table import listed
 from confgcn.data.input_files import naming, stem_of, suffix_of, unchanged
 from confgcn.data.raw import RawGraph, raw_from_graph
@@ -26,7 +26,7 @@ def read_citation_npz(path: Path, *, name: str) -> Graph:
     features = sparse_from(arrays, features_prefix, path)
     if adjacency.shape != (features.shape[0], features.shape[0]):
         raise DataError(f"{path}: the adjacency is {adjacency.shape}, the features are {features.shape}")
-    return Graph.build(edges_of(adjacency), features, arrays["labels"], name=name)
+    return Graph.build(edges_of_adjacency(adjacency), features, arrays["labels"], name=name)
 
 
 def _dialect(path: Path) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from confgcn.data.formats.objects.node_data import NodeData
 from confgcn.data.formats.table import TableOptions
-from confgcn.data.node_data import NodeData
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph

@@ -13,12 +13,6 @@ from typing import Any
 from confgcn.data.formats import (
     arrays,
     citation_npz,
-    from_arrays,
-    from_dgl,
-    from_frames,
-    from_graph,
-    from_networkx,
-    from_pyg,
     graph_npz,
     graphml,
     planetoid,
@@ -26,9 +20,10 @@ from confgcn.data.formats import (
     tables,
 )
 from confgcn.data.formats.format import FileFormat, FileRequest, ObjectFormat
+from confgcn.data.formats.objects import dgl, graphs, matrices, networkx, pandas, pyg
+from confgcn.data.formats.objects.node_data import NodeData
 from confgcn.data.formats.table import TableOptions, listed
 from confgcn.data.input_files import naming
-from confgcn.data.node_data import NodeData
 from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError, UsageError, unknown_name
@@ -47,13 +42,13 @@ FILE_FORMATS: tuple[FileFormat, ...] = (
     tables.CSV,
 )
 OBJECT_FORMATS: tuple[ObjectFormat, ...] = (
-    from_graph.GRAPH,
-    from_graph.RAW_GRAPH,
-    from_pyg.FORMAT,
-    from_networkx.FORMAT,
-    from_arrays.FORMAT,
-    from_frames.FORMAT,
-    from_dgl.FORMAT,
+    graphs.GRAPH,
+    graphs.RAW_GRAPH,
+    pyg.FORMAT,
+    networkx.FORMAT,
+    matrices.FORMAT,
+    pandas.FORMAT,
+    dgl.FORMAT,
 )
 _ROWS: tuple[FileFormat | ObjectFormat, ...] = (*FILE_FORMATS, *OBJECT_FORMATS)
 FORMATS = {row.name: row for row in _ROWS}

@@ -1,4 +1,4 @@
-"""Graphs from frames of pandas, which is not imported: they become the tables that files become."""
+"""pandas: data frames with the columns that tables in files have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from confgcn.data.formats.format import ObjectFormat
-from confgcn.data.formats.from_graph import from_raw
+from confgcn.data.formats.objects.graphs import from_raw
+from confgcn.data.formats.objects.node_data import NodeData, is_by_node, is_frame
 from confgcn.data.formats.table import (
     ID_NAMES,
     LABEL_NAMES,
@@ -21,19 +22,18 @@ from confgcn.data.formats.table import (
 )
 from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.label_texts import is_missing, label_texts
-from confgcn.data.node_data import NodeData, is_by_node, is_frame
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
 from confgcn.graph import validation as checks
 
 
 def from_frames(frames: Any, nodes: NodeData, name: str) -> RawGraph:
-    """A frame of edges, alone or with one of nodes; columns are called what they are called in files.
+    """A data frame of edges, alone or with one of nodes, with the column names of files.
 
-    What is given beside them is by node, or in the order of the rows of the frame of nodes.
+    Node data given beside them is by node, or in the order of the rows of the data frame of nodes.
     """
     edges, of_nodes = frames if isinstance(frames, tuple) else (frames, None)
-    _check_beside(nodes, has_nodes=of_nodes is not None)
+    _check_node_data(nodes, has_nodes=of_nodes is not None)
     options = TableOptions(allow_edgeless=True, categorical=_categories(of_nodes))
     tables = table_of_frame(edges, "frame of edges"), None if of_nodes is None else _table_of_nodes(of_nodes)
     trained = nodes.trained
@@ -43,24 +43,26 @@ def from_frames(frames: Any, nodes: NodeData, name: str) -> RawGraph:
 
 
 def table_of_frame(frame: Any, called: str) -> Table:
-    """A frame as a table: numbers and truth values stay what they are where none is missing, all else is texts."""
+    """A data frame as a table: columns of numbers or booleans without gaps stay so, all others become texts."""
     names = [str(column) for column in frame.columns]
     checks.checked_names(names, f"{called}: column", len(names))
     columns = {name: _column(frame.iloc[:, place]) for place, name in enumerate(names)}
     return Table(Path(called), columns, range(len(frame)), unit="row")
 
 
-def _check_beside(nodes: NodeData, *, has_nodes: bool) -> None:
+def _check_node_data(nodes: NodeData, *, has_nodes: bool) -> None:
     if nodes.names is not None:
-        raise UsageError("node_names: the ids of nodes stand in the frames already")
+        raise UsageError("node_names: the data frames already hold the ids of the nodes")
     for kind in ("features", "labels", "split"):
         given = getattr(nodes, kind)
         if given is not None and not has_nodes and not is_by_node(given):
-            raise UsageError(f"{kind}: a frame of edges has no order of nodes; pass a mapping, or a frame of nodes too")
+            raise UsageError(
+                f"{kind}: a data frame of edges has no order of nodes; pass a mapping, or a frame of nodes too"
+            )
 
 
 def _table_of_nodes(frame: Any) -> Table:
-    """Where labels are numbers, -1 is unknown, as it is in arrays."""
+    """In a numeric column of labels, -1 is unknown, as in arrays."""
     table = table_of_frame(frame, "frame of nodes")
     for name, column in table.columns.items():
         if word(name) in LABEL_NAMES and isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
@@ -83,7 +85,7 @@ def _text(value: Any) -> str:
 
 
 def _categories(frame: Any) -> tuple[str, ...]:
-    """Columns that pandas holds as categories, which are no numbers even where they look like some."""
+    """Columns of pandas' categorical dtype, which are not numeric even where their values look so."""
     if frame is None:
         return ()
     kinds = {str(column): str(dtype) for column, dtype in zip(frame.columns, frame.dtypes, strict=True)}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from confgcn.data.formats.from_frames import table_of_frame
+from confgcn.data.formats.objects.pandas import table_of_frame
 from confgcn.data.formats.registry import raw_graph
 from confgcn.exceptions import ConfGCNError
 
@@ -99,7 +99,7 @@ def test_no_edges_are_edges_too() -> None:
     ("frames", "beside", "message"),
     [
         (EDGES, {"features": np.eye(3)}, "no order of nodes; pass a mapping"),
-        (EDGES, {"node_names": ["a"]}, "ids of nodes stand in the frames"),
+        (EDGES, {"node_names": ["a"]}, "data frames already hold the ids"),
         (EDGES.assign(weight=1.0), {}, "frame of edges: found the columns source, target, weight"),
         (EDGES.rename(columns={"source": "left"}), {}, "frame of edges: found the columns left, target"),
         ((EDGES, nodes(age=[1, None, 3])), {}, "frame of nodes, row 1, column 'age'"),
@@ -114,6 +114,6 @@ def test_no_edges_are_edges_too() -> None:
         ((EDGES, EDGES, EDGES), {}, "builtins.tuple: pass .*a pair"),
     ],
 )
-def test_what_cannot_be_used_is_named(frames: Any, beside: dict[str, Any], message: str) -> None:
+def test_unusable_input_is_named(frames: Any, beside: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfGCNError, match=message):
         raw_graph(frames, **beside)

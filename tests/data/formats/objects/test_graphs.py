@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from confgcn.data.demo import load_demo
-from confgcn.data.formats import exports
-from confgcn.data.formats.exports import to_networkx, to_pyg
+from confgcn.data.formats.objects import graphs
+from confgcn.data.formats.objects.networkx import to_networkx
+from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.data.formats.registry import raw_graph
-from confgcn.exceptions import ResourceError
+from confgcn.exceptions import ResourceError, UsageError
 from confgcn.graph import Graph
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
@@ -64,7 +65,7 @@ def test_a_graph_of_networkx_holds_everything(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("export", [to_pyg, to_networkx])
-def test_it_comes_back_as_the_same_graph(graph: Graph, export: Any) -> None:
+def test_an_exported_graph_comes_back_as_the_same_graph(graph: Graph, export: Any) -> None:
     back = raw_graph(export(graph)).build()
     assert back.fingerprint == raw_graph(graph).build().fingerprint == graph.fingerprint
     if export is to_pyg:
@@ -92,16 +93,23 @@ def test_without_features_networkx_can_write_graphml(graph: Graph) -> None:
 
 
 def test_features_too_wide_to_be_dense_are_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "MOST_DENSE_BYTES", 31)
+    monkeypatch.setattr(graphs, "MAX_DENSE_BYTES", 31)
     with pytest.raises(ResourceError, match=r"shape \(4, 2\)"):
         to_pyg(graph)
+
+
+@pytest.mark.parametrize("export", [to_pyg, to_networkx])
+def test_edge_weights_are_not_dropped_silently(graph: Graph, export: Any) -> None:
+    weighted = replace(graph, edge_weight=torch.ones(graph.adjacency.num_entries))
+    with pytest.raises(UsageError, match="four: edge weights cannot be exported"):
+        export(weighted)
 
 
 @pytest.mark.parametrize(
     ("export", "library", "hint"),
     [(to_pyg, "torch_geometric.data", r"confgcn\[pyg\]"), (to_networkx, "networkx", "pip install networkx")],
 )
-def test_a_library_that_is_not_there_is_named(
+def test_a_missing_library_is_named(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, export: Any, library: str, hint: str
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)

@@ -1,32 +1,58 @@
-"""Graphs from the Data objects of PyTorch Geometric, which is not imported."""
+"""PyTorch Geometric: ``Data`` objects as graphs, and graphs as ``Data`` objects."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from confgcn.data.formats.exports import to_pyg
+import torch
+
 from confgcn.data.formats.format import ObjectFormat
-from confgcn.data.formats.from_arrays import from_edge_index
+from confgcn.data.formats.objects.graphs import check_unweighted, dense_features, import_library
+from confgcn.data.formats.objects.matrices import from_edge_index
+from confgcn.data.formats.objects.node_data import NodeData, comes_from
 from confgcn.data.label_texts import label_texts, named_labels
-from confgcn.data.node_data import NodeData, comes_from
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
+from confgcn.graph import Graph
 
 
 def from_pyg(data: Any, nodes: NodeData, name: str) -> RawGraph:
-    """Read x, y, edge_index, the three masks and, where they are, node_names, class_names and feature_names."""
+    """Read x, y, edge_index, the three masks and, if present, node_names, class_names and feature_names."""
     _check_kind(data)
-    num_nodes = _number_of_nodes(data)
+    num_nodes = _num_nodes(data)
     own = nodes.with_own(
         features=data.x,
-        labels=_own_labels(data, num_nodes) if nodes.labels is None else None,
+        labels=_labels(data, num_nodes) if nodes.labels is None else None,
         names=getattr(data, "node_names", None),
-        split=_own_masks(data),
+        split=_masks(data),
         class_names=getattr(data, "class_names", None),
         feature_names=getattr(data, "feature_names", None),
     )
     return from_edge_index(data.edge_index, own, name, num_nodes)
+
+
+def to_pyg(graph: Graph) -> Any:
+    """``torch_geometric.data.Data``: dense x, both directions of every edge without self loops, y with -1 for unknown.
+
+    A split without nodes has no mask. The names of nodes, classes and features are included, so that
+    :func:`~confgcn.data.formats.registry.raw_graph` gives the same graph again.
+    """
+    check_unweighted(graph)
+    data = import_library("torch_geometric.data", "'confgcn[pyg]'").Data(
+        x=torch.from_numpy(dense_features(graph)),
+        edge_index=torch.stack([graph.neighbours.indices, graph.neighbours.rows]),
+        y=graph.labels.clone(),
+        node_names=list(graph.node_names),
+        class_names=list(graph.class_names),
+    )
+    for split, mask in (("train", "train_mask"), ("validation", "val_mask"), ("test", "test_mask")):
+        positions = getattr(graph, split)
+        if len(positions):
+            data[mask] = torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill_(0, positions, True)
+    if graph.feature_names:
+        data.feature_names = list(graph.feature_names)
+    return data
 
 
 def _check_kind(data: Any) -> None:
@@ -45,7 +71,7 @@ def _check_kind(data: Any) -> None:
             )
 
 
-def _number_of_nodes(data: Any) -> int:
+def _num_nodes(data: Any) -> int:
     if "num_nodes" in data:
         return int(data.num_nodes)
     for values in (data.x, data.y):
@@ -54,7 +80,7 @@ def _number_of_nodes(data: Any) -> int:
     raise DataError("the PyG graph does not say how many nodes it has; set data.num_nodes")
 
 
-def _own_labels(data: Any, num_nodes: int) -> list[str | None] | None:
+def _labels(data: Any, num_nodes: int) -> list[str | None] | None:
     if data.y is None:
         return None
     texts = label_texts(data.y, num_nodes)
@@ -62,8 +88,8 @@ def _own_labels(data: Any, num_nodes: int) -> list[str | None] | None:
     return texts if class_names is None else named_labels(texts, class_names)
 
 
-def _own_masks(data: Any) -> dict[str, Any] | None:
-    masks = {part: getattr(data, f"{part}_mask", None) for part in ("train", "val", "test")}
+def _masks(data: Any) -> dict[str, Any] | None:
+    masks = {split: getattr(data, f"{split}_mask", None) for split in ("train", "val", "test")}
     return masks if any(mask is not None for mask in masks.values()) else None
 
 

@@ -1,4 +1,4 @@
-"""Graphs from DGL's graph objects, known by their attributes; DGL is not imported."""
+"""DGL: its graphs as input."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from confgcn.data.formats.format import ObjectFormat
-from confgcn.data.formats.from_arrays import from_edge_index
-from confgcn.data.node_data import NodeData, plain_array
+from confgcn.data.formats.objects.matrices import from_edge_index
+from confgcn.data.formats.objects.node_data import NodeData, plain_array
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
 
-WEIGHTS = ("weight", "edge_weight", "w")  # what people call them in ``edata``
+WEIGHTS = ("weight", "edge_weight", "w")  # customary keys of ``edata``
 
 
 def from_dgl(graph: Any, nodes: NodeData, name: str) -> RawGraph:
@@ -20,7 +20,7 @@ def from_dgl(graph: Any, nodes: NodeData, name: str) -> RawGraph:
     _check_kind(graph)
     source, target = (plain_array(end, "edges") for end in graph.edges())
     held = graph.ndata
-    masks = {part: held[f"{part}_mask"] for part in ("train", "val", "test") if f"{part}_mask" in held}
+    masks = {split: held[f"{split}_mask"] for split in ("train", "val", "test") if f"{split}_mask" in held}
     own = nodes.with_own(
         features=held.get("feat"),
         labels=held.get("label"),

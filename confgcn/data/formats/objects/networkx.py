@@ -1,4 +1,4 @@
-"""Graphs from networkx, which is not imported: nodes are any hashable things, and their texts are the ids."""
+"""networkx: its graphs as input, with the string of every node as its id, and graphs as ``networkx.Graph``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from confgcn.data.formats.exports import to_networkx
 from confgcn.data.formats.format import ObjectFormat
+from confgcn.data.formats.objects.graphs import check_unweighted, dense_features, import_library
+from confgcn.data.formats.objects.node_data import NodeData, comes_from
 from confgcn.data.formats.table import shortened
-from confgcn.data.node_data import NodeData, comes_from
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
+from confgcn.graph import Graph
 
-UNASKED = {"features": ("x", "features"), "labels": ("label",), "split": ("split",)}  # node attributes read by default
+DEFAULT_ATTRIBUTES = {"features": ("x", "features"), "labels": ("label",), "split": ("split",)}
 
 
 def from_networkx(graph: Any, nodes: NodeData, name: str) -> RawGraph:
@@ -26,12 +27,33 @@ def from_networkx(graph: Any, nodes: NodeData, name: str) -> RawGraph:
         raise UsageError("node_names: the nodes of a networkx graph are their own names; use networkx.relabel_nodes")
     places = {node: place for place, node in enumerate(graph.nodes)}
     edges = np.array([(places[source], places[target]) for source, target in graph.edges()], dtype=np.int64)
-    attributes = {kind: _attribute(graph, kind, getattr(nodes, kind)) for kind in UNASKED}
+    attributes = {kind: _attribute(graph, kind, getattr(nodes, kind)) for kind in DEFAULT_ATTRIBUTES}
     return replace(nodes, names=_texts(places), **attributes).raw(name, edges, len(places))
 
 
+def to_networkx(graph: Graph, *, features: bool = True) -> Any:
+    """``networkx.Graph``: nodes by name, with the attributes ``label`` and ``split`` where known, and ``x``, a row.
+
+    Use ``features=False`` for GraphML and other files, which hold no arrays.
+    """
+    check_unweighted(graph)
+    made = import_library("networkx", "networkx").Graph(name=graph.name)
+    rows = dense_features(graph) if features else None
+    for node, (name, label, split) in enumerate(
+        zip(graph.node_names, graph.labels.tolist(), graph.split_names(), strict=True)
+    ):
+        found = {"label": graph.class_names[label] if label >= 0 else None, "split": split or None}
+        made.add_node(name, **{key: text for key, text in found.items() if text is not None})
+        if rows is not None:
+            made.nodes[name]["x"] = rows[node]
+    ends = graph.neighbours.rows.tolist(), graph.neighbours.indices.tolist()
+    names = graph.node_names
+    made.add_edges_from((names[one], names[other]) for one, other in zip(*ends, strict=True) if one < other)
+    return made
+
+
 def _attribute(graph: Any, kind: str, given: Any) -> Any:
-    """What was given itself, or the attribute of that name, or one that is read unasked."""
+    """The given value, the attribute that it names, or by default an attribute of a customary name."""
     if isinstance(given, str):
         held = _held(graph, given)
         if not held:
@@ -40,7 +62,7 @@ def _attribute(graph: Any, kind: str, given: Any) -> Any:
         return held
     if given is not None:
         return given
-    found = next((held for held in (_held(graph, name) for name in UNASKED[kind]) if held), None)
+    found = next((held for held in (_held(graph, name) for name in DEFAULT_ATTRIBUTES[kind]) if held), None)
     if kind == "labels" and found is not None:
         _check_no_names(found, len(graph))
     return found
@@ -51,7 +73,7 @@ def _held(graph: Any, attribute: str) -> dict[Any, Any]:
 
 
 def _check_no_names(labels: dict[Any, Any], num_nodes: int) -> None:
-    """Files of drawing programs call a node's name its label."""
+    """Refuse node names as labels: drawing programs write the name of a node as its label."""
     if num_nodes > 2 and len({str(label) for label in labels.values()}) == num_nodes:
         raise DataError(
             "the node attribute 'label' differs for every node, as names do; pass labels, or rename the attribute"

@@ -1,4 +1,4 @@
-"""Graphs from matrices: a square adjacency, dense or sparse, or an edge index of two rows."""
+"""numpy, scipy and torch: a square adjacency matrix, dense or sparse, or an edge index of two rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from confgcn.data.formats.format import ObjectFormat
-from confgcn.data.node_data import NodeData, plain_array
+from confgcn.data.formats.objects.node_data import NodeData, plain_array
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
 from confgcn.graph import validation as checks
@@ -24,7 +24,7 @@ def from_matrix(matrix: Any, nodes: NodeData, name: str) -> RawGraph:
         return from_edge_index(array, nodes, name)
     _check_square(array.shape, nodes)
     checks.check_num_nodes(array.shape[0])
-    return nodes.raw(name, edges_of(array), array.shape[0])
+    return nodes.raw(name, edges_of_adjacency(array), array.shape[0])
 
 
 def from_edge_index(edge_index: Any, nodes: NodeData, name: str, num_nodes: int | None = None) -> RawGraph:
@@ -33,7 +33,7 @@ def from_edge_index(edge_index: Any, nodes: NodeData, name: str, num_nodes: int 
     if array.ndim != 2 or array.shape[0] != 2:
         hint = "; transpose it" if array.ndim == 2 and array.shape[1] == 2 else ""
         raise DataError(f"edge_index: expected shape (2, edges), got {tuple(array.shape)}{hint}")
-    count = _number_of(nodes) if num_nodes is None else num_nodes
+    count = _num_nodes(nodes) if num_nodes is None else num_nodes
     checks.check_num_nodes(count)
     return nodes.raw(name, array.T, count)
 
@@ -44,11 +44,11 @@ def _is_edge_index(array: npt.NDArray[Any]) -> bool:
     return 2 in array.shape
 
 
-def _number_of(nodes: NodeData) -> int:
+def _num_nodes(nodes: NodeData) -> int:
     for values in (nodes.features, nodes.names, nodes.labels):
         if values is not None:
             return int(values.shape[0]) if hasattr(values, "shape") else len(values)
-    raise DataError("edge_index: it does not say how many nodes there are; pass features, node_names or labels too")
+    raise DataError("edge_index: it does not determine the number of nodes; pass features, node_names or labels too")
 
 
 def _check_square(shape: tuple[int, ...], nodes: NodeData) -> None:
@@ -58,8 +58,8 @@ def _check_square(shape: tuple[int, ...], nodes: NodeData) -> None:
     raise DataError(f"adjacency: expected a square matrix, a row and a column per node, got shape {shape}{beside}")
 
 
-def edges_of(adjacency: Any) -> IntArray:
-    """The places of the ones of an adjacency, dense or sparse, (M, 2); anything but zeros and ones is refused."""
+def edges_of_adjacency(adjacency: Any) -> IntArray:
+    """The edges of an adjacency matrix of zeros and ones, dense or sparse, (M, 2)."""
     if not sp.issparse(adjacency):
         places = np.argwhere(adjacency != 0)
         values = adjacency[tuple(places.T)]

@@ -14,7 +14,7 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 LABELLED = ("citeseer", "cora", "pubmed")
-COLUMNS = ("node", "label", "probability", "set", "accepted", "heard_most")  # of predictions.csv, in the tutorial
+COLUMNS = ("node", "label", "probability", "set", "accepted", "top_neighbour")  # of predictions.csv, in the tutorial
 TRANSCRIPTS = ("tutorial inspect", "tutorial train", "tutorial table", "tutorial explain")
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from torch import Tensor
 
 from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
-from confgcn.confidence.reasons import Explanation, explain
+from confgcn.confidence.explanations import Explanation, explain
 from confgcn.data.formats.registry import raw_graph
 from confgcn.data.input_files import naming
 from confgcn.data.label_texts import label_texts
@@ -154,7 +154,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Accepted:
         """Which labels may be accepted at an error of at most ``max_error``, with certainty 1 - ``delta``."""
         _, assessment, rows = self._answers(graph, X, max_error=max_error, delta=delta)
-        if assessment.decision is None and len(assessment.others):
+        if assessment.decision is None and len(assessment.candidates):
             raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
         nothing = "every node was trained on: there is nothing to accept"
         message = (

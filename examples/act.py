@@ -1,12 +1,12 @@
-"""From a finished run to decisions: sets of labels, a cut at a stated error, and the reasons for one label."""
+"""From a finished run to actions: prediction sets, a decision at a given error rate, an explanation of one label."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from confgcn import RunRequest, load_graph, load_run, train
 from confgcn.confidence.decisions import decide
+from confgcn.confidence.explanations import explain
 from confgcn.confidence.prediction_sets import PredictionSets
-from confgcn.confidence.reasons import explain
 
 with TemporaryDirectory() as folder:
     # Half of the validation labels choose the epoch and the temperature; the other half is kept for exact guarantees.
@@ -30,5 +30,5 @@ print(f"mean number of labels in a set: {sets[graph.test].double().mean(0).sum()
 node = int(graph.test[0])
 explanation = explain(run.method, graph.training_view(), node)
 print(f"paper {graph.node_names[node]}: {graph.class_names[explanation.label]}")
-for reason in explanation.reasons[:3]:
-    print(f"  {reason.name} changes its log-probability by {float(reason.change[explanation.label]):+.3f}")
+for effect in explanation.effects[:3]:
+    print(f"  {effect.name} changes its log-probability by {float(effect.change[explanation.label]):+.3f}")

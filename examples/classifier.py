@@ -30,9 +30,9 @@ print(f"{message}; of those whose label it was not given {right.mean():.1%} are 
 paper = int(demo.test[0])
 explanation = classifier.explain(paper)
 print(f"paper {paper} is about {topics[explanation.label]} ({probabilities[paper].max():.0%})")
-for reason in explanation.reasons[:3]:
-    change = float(reason.change[explanation.label])
-    print(f"  paper {reason.name} changes the log-probability of that by {change:+.3f}")
+for effect in explanation.effects[:3]:
+    change = float(effect.change[explanation.label])
+    print(f"  paper {effect.name} changes the log-probability of that by {change:+.3f}")
 
 with TemporaryDirectory(dir=".") as folder:
     classifier.save(f"{folder}/run")

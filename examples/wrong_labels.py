@@ -13,7 +13,7 @@ for what, graph in (("true labels", demo), ("some false", spoilt)):
     classifier = ConfGCNClassifier(settings={"epochs": 100}).fit(graph)
     print(f"{what}: {classifier.score(y=truth):.1%} of the other papers are right")
 
-suspects = classifier.run_.assessment.labels
+suspects = classifier.run_.assessment.label_errors
 ranked = suspects.nodes.tolist()
 caught = wrong.intersection(ranked[: len(wrong)])
 print(f"{len(caught)} of the first {len(wrong)} suspects are false; the first:")

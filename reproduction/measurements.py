@@ -11,11 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.confidence.conformity import Score
-from confgcn.confidence.coverage import coverage_report
+from confgcn.confidence.calibrators import CalibrationInputs, Temperature
 from confgcn.confidence.decisions import decide
-from confgcn.confidence.suspicion import suspicious_labels
-from confgcn.confidence.temperature import fit_temperature
+from confgcn.confidence.label_errors import find_label_errors
+from confgcn.confidence.prediction_sets import Score, coverage_report
 from confgcn.evaluation.edges import summarise_influence
 from confgcn.evaluation.groups import neighbour_label_entropy, quartile_means
 from confgcn.evaluation.metrics import accuracy
@@ -195,8 +194,9 @@ def _scaled(graph: Graph, prediction: Prediction) -> Scorecard:
     held_out = graph.validation
     if not len(held_out):
         return {}
-    temperature = fit_temperature(prediction.logits[held_out], graph.labels[held_out], {})
-    card = score(graph, graph.test, temperature.apply(prediction.logits, {}).exp())
+    inputs = CalibrationInputs(prediction.logits)
+    temperature = Temperature().fit(inputs.at(held_out), graph.labels[held_out])
+    card = score(graph, graph.test, temperature.log_probabilities(inputs).exp())
     return {f"scaled_{name}": card[name] for name in SCALED}
 
 
@@ -228,7 +228,7 @@ def _flips(graph: Graph, prepared: Graph, probabilities: Tensor) -> Scorecard:
     num_flipped = int((graph.labels[graph.train] != prepared.labels[graph.train]).sum())
     if not num_flipped:
         return {}
-    first = suspicious_labels(prepared.training_view(), probabilities).nodes[:num_flipped]
+    first = find_label_errors(prepared.training_view(), probabilities).nodes[:num_flipped]
     return {"flips_found": float((graph.labels[first] != prepared.labels[first]).double().mean())}
 
 

@@ -333,7 +333,7 @@ def test_a_node_is_explained_by_its_name(given: Given) -> None:
     estimator = quick().fit(graph)
     node = max(graph.nodes, key=graph.degree)
     found = estimator.explain(node)
-    assert {reason.name for reason in found.reasons} == set(graph.neighbors(node))
+    assert {effect.name for effect in found.effects} == set(graph.neighbors(node))
     place = estimator.nodes_.tolist().index(node)
     assert estimator.classes_[found.label] == estimator.predict()[place]
     with pytest.raises(UsageError, match="unknown node 'n900': did you mean 'n"):

@@ -10,7 +10,7 @@ from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 from confgcn.cli.evaluate import RunPath
 
 if TYPE_CHECKING:
-    from confgcn.confidence.reasons import Explanation
+    from confgcn.confidence.explanations import Explanation
     from confgcn.graph import Graph
 
 
@@ -48,17 +48,17 @@ def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
         "label": names[explanation.label],
         "raw_probabilities": by_label(explanation.log_probabilities.exp()),
         "neighbours_not_tried": explanation.not_tried,
-        "reads_edges": explanation.reads_edges,
+        "uses_edges": explanation.uses_edges,
         "label_without_neighbours": names[int(explanation.without_all.argmax())],
-        "reasons": [
+        "effects": [
             {
-                "neighbour": reason.name,
-                "influence": reason.influence,
-                "change": by_label(reason.change),
-                "label_without": names[reason.label_without],
-                "decisive": reason.decisive,
+                "neighbour": effect.name,
+                "influence": effect.influence,
+                "change": by_label(effect.change),
+                "label_without": names[effect.label_without],
+                "decisive": effect.decisive,
             }
-            for reason in explanation.reasons
+            for effect in explanation.effects
         ],
     }
 
@@ -72,7 +72,7 @@ def _show(record: dict[str, Any]) -> None:
     label = record["label"]
     probability = record["raw_probabilities"][label]
     console.print(Text(one_line(f"{record['node']}: {label}, raw probability {probability:.1%}")))
-    if not record["reads_edges"]:
+    if not record["uses_edges"]:
         console.print(
             "no neighbour changes this prediction: there is none, or the method reads no edges once it is trained"
         )
@@ -80,20 +80,20 @@ def _show(record: dict[str, Any]) -> None:
     table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
     for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):
         table.add_column(Text(one_line(heading)), justify="left" if heading == "neighbour" else "right")
-    for reason in record["reasons"][:MOST_SHOWN]:
-        change = reason["change"]
+    for effect in record["effects"][:MOST_SHOWN]:
+        change = effect["change"]
         highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
         cells = (
-            reason["neighbour"],
-            "–" if reason["influence"] is None else f"{reason['influence']:.3f}",
+            effect["neighbour"],
+            "–" if effect["influence"] is None else f"{effect['influence']:.3f}",
             f"{change[label]:+.3f}",
             f"{highest} {change[highest]:+.3f}",
             f"{lowest} {change[lowest]:+.3f}",
-            reason["label_without"] if reason["decisive"] else "the same",
+            effect["label_without"] if effect["decisive"] else "the same",
         )
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     console.print(table)
-    left, not_tried = len(record["reasons"]) - MOST_SHOWN, record["neighbours_not_tried"]
+    left, not_tried = len(record["effects"]) - MOST_SHOWN, record["neighbours_not_tried"]
     if left > 0:
         console.print(f"{left} more of less weight, which --json lists; not tried: {not_tried}")
     console.print(Text(one_line(f"without any neighbour: {record['label_without_neighbours']}")))

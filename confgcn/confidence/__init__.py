@@ -1,1 +1,1 @@
-"""From a prediction to what a user may act on: probabilities that hold, sets that cover, decisions, reasons, doubts."""
+"""From a prediction to actions: calibration, prediction sets, decisions, explanations, label errors, novelty."""

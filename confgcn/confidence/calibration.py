@@ -1,95 +1,136 @@
-"""Probabilities that mean what they say: which scaling of the logits, if any, held-out labels speak for."""
+"""Calibrated probabilities: choose a calibrator on held-out labels, and flatten unlabelled components."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from scipy.stats import beta
 from torch import Tensor
 
-from confgcn.confidence.temperature import Temperature, fit_temperature
+from confgcn.confidence.calibrators import CANDIDATES, UNCALIBRATED, CalibrationInputs, Calibrator, calibrator_named
 from confgcn.exceptions import CorruptFileError, DataError
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
+from confgcn.models.prior import reached_by_labels
 
-FEWEST_NODES = 10  # below, a temperature would be fitted to luck
-NONE, PLAIN = "none", "temperature"
+MIN_LABELS = 10  # with fewer, a fitted temperature would be noise
+BLOCK_ROWS = 10_000  # of intermediate tables in double precision
+RISK = 0.25  # that the accuracy of unlabelled components is below the bound
+MAX_FLATTENING = 8.0  # of the logarithm of the temperature: practically uniform
+HALVINGS = 60
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The scaling that was chosen, and what it was chosen over.
+    """A fitted calibrator and how it was chosen.
 
     Attributes:
-        name: "none" where there were too few labels, "temperature", or the covariate the temperature goes by.
-        temperature: its parameters, fitted to all held-out nodes.
-        log_losses: mean log loss out of fold of every candidate; empty for "none".
-        num_nodes: labels it was fitted to.
+        calibrator: fitted to all held-out labels; it calibrates every node.
+        flattening: logarithm of a further temperature of the nodes in components without a training label.
+        log_losses: mean cross-validated log loss of every candidate by name; empty with too few labels.
+        num_labels: number of held-out labels.
     """
 
-    name: str
-    temperature: Temperature
-    log_losses: dict[str, float]
-    num_nodes: int
+    calibrator: Calibrator = UNCALIBRATED
+    flattening: float = 0.0
+    log_losses: dict[str, float] = field(default_factory=dict)
+    num_labels: int = 0
 
-    def apply(self, logits: Tensor, covariates: Mapping[str, Tensor]) -> Tensor:
-        """Calibrated log-probabilities, (N, C)."""
-        return self.temperature.apply(logits, covariates)
+    @property
+    def name(self) -> str:
+        """The name of the calibrator; "none" with too few labels."""
+        return self.calibrator.name
+
+    def probabilities(self, graph: Graph, prediction: Prediction) -> Tensor:
+        """Calibrated probabilities of every node, (N, C), in double precision."""
+        inputs, unlabelled = CalibrationInputs.of(graph, prediction), ~reached_by_labels(graph)
+        probabilities = torch.empty(prediction.logits.shape, dtype=torch.float64)
+        for start in range(0, len(probabilities), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            log_probabilities = self.calibrator.log_probabilities(inputs.at(rows))
+            probabilities[rows] = flattened(log_probabilities, unlabelled[rows], self.flattening).exp()
+        return probabilities
 
     def to_json(self) -> dict[str, Any]:
         """As values that JSON can hold."""
-        return asdict(self)
+        return {
+            "calibrator": self.calibrator.name,
+            "parameters": self.calibrator.to_json(),
+            "flattening": self.flattening,
+            "log_losses": self.log_losses,
+            "num_labels": self.num_labels,
+        }
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Calibration:
         """From the values of :meth:`to_json`."""
-        try:
-            return cls(**{**record, "temperature": Temperature(**record["temperature"])})
-        except (KeyError, TypeError) as error:
-            expected = ", ".join(cls.__dataclass_fields__)
-            raise CorruptFileError(f"calibration: expected the values {expected}, got {list(record)}") from error
-
-
-NO_CALIBRATION = Calibration(NONE, Temperature(), {}, 0)
-
-
-def covariates_of(graph: Graph, prediction: Prediction) -> dict[str, Tensor]:
-    """What a temperature may go by, (N,) each: "degree" and, where the method gives one, "precision".
-
-    The first is log(1 + degree). The second is asinh of the precision of the predicted label, which goes like the
-    logarithm for large ones and is defined for the small and negative ones that training can produce.
-    """
-    found = {"degree": graph.degrees.double().log1p()}
-    if prediction.precision is not None:
-        predicted = prediction.logits.argmax(-1, keepdim=True)
-        found["precision"] = prediction.precision.gather(1, predicted).squeeze(1).double().asinh()
-    return found
+        expected = {"calibrator": str, "parameters": dict, "flattening": float, "log_losses": dict, "num_labels": int}
+        wrong = [name for name, kind in expected.items() if not isinstance(record.get(name), kind)]
+        if wrong or record.keys() != expected.keys():
+            raise CorruptFileError(f"calibration: expected the values {', '.join(expected)}, got {list(record)}")
+        if not 0.0 <= record["flattening"] <= MAX_FLATTENING:
+            raise CorruptFileError(
+                f"calibration: expected flattening from 0 to {MAX_FLATTENING:g}, got {record['flattening']}"
+            )
+        if not all(isinstance(loss, float) and math.isfinite(loss) for loss in record["log_losses"].values()):
+            raise CorruptFileError(f"calibration: expected finite log_losses, got {record['log_losses']}")
+        calibrator = calibrator_named(record["calibrator"]).from_json(record["parameters"])
+        return cls(calibrator, record["flattening"], record["log_losses"], record["num_labels"])
 
 
 def fit_calibration(
-    logits: Tensor, labels: Tensor, nodes: Tensor, covariates: Mapping[str, Tensor], *, folds: int = 5, seed: int = 0
+    graph: Graph, prediction: Prediction, nodes: Tensor, *, held_out: Prediction | None = None
 ) -> Calibration:
-    """Choose between one temperature for all and one by a covariate, and fit it.
+    """Calibrate a prediction with the labels of ``nodes`` (n,), which training did not use.
 
-    Every candidate is fitted to all folds but one and judged on that one. A covariate is taken only where the log loss
-    of the nodes falls by more than one standard error of the mean difference; of several, the one of least loss.
-
-    Shapes: ``logits`` (N, C), ``labels`` (N,), ``nodes`` (n,) held out of the training, ``covariates`` (N,) each.
+    Where training did use them, ``held_out`` is a prediction of each of these nodes without its label.
     """
-    if (labels[nodes] < 0).any():
+    if (graph.labels[nodes] < 0).any():
         raise DataError(f"calibration: expected a label for each of its {len(nodes)} nodes, some have none")
-    if len(nodes) < FEWEST_NODES:
-        return Calibration(NONE, Temperature(), {}, len(nodes))
-    held_out = logits[nodes], labels[nodes], {name: values[nodes] for name, values in covariates.items()}
-    fold = stratified_folds(labels[nodes], folds, seed=seed)
-    losses = {name: _out_of_fold(*held_out, fold, name) for name in (NONE, PLAIN, *covariates)}
-    better = [name for name in covariates if _clearly_less(losses[name], losses[PLAIN])]
-    chosen = min(better, key=lambda name: float(losses[name].mean()), default=PLAIN)
-    temperature = fit_temperature(*held_out, covariate=None if chosen == PLAIN else chosen)
-    return Calibration(chosen, temperature, {name: float(loss.mean()) for name, loss in losses.items()}, len(nodes))
+    inputs = CalibrationInputs.of(graph, held_out or prediction).at(nodes)
+    calibrator, losses = choose_calibrator(inputs, graph.labels[nodes])
+    unlabelled = (~reached_by_labels(graph)).nonzero().squeeze(1)
+    log_probabilities = calibrator.log_probabilities(CalibrationInputs.of(graph, prediction).at(unlabelled))
+    known = torch.isin(unlabelled, nodes).nonzero().squeeze(1)
+    flattening = fit_flattening(log_probabilities, graph.labels[unlabelled], known)
+    return Calibration(calibrator, flattening, losses, len(nodes))
+
+
+def choose_calibrator(
+    inputs: CalibrationInputs,
+    labels: Tensor,
+    *,
+    candidates: Sequence[Calibrator] = CANDIDATES,
+    folds: int = 5,
+    seed: int = 0,
+) -> tuple[Calibrator, dict[str, float]]:
+    """Choose among the candidates by cross-validated log loss and fit the chosen one to all labels (n,).
+
+    A candidate replaces the first one only where the log loss per node falls by more than one standard error of the
+    mean difference; of several, the one of the lowest loss is chosen. Returns the mean losses by name too.
+    """
+    if len(labels) < MIN_LABELS:
+        return UNCALIBRATED, {}
+    default, *others = (c for c in candidates if set(c.needs) <= inputs.covariates.keys())
+    fold = stratified_folds(labels, folds, seed=seed)
+    losses = {c.name: cross_validated_losses(c, inputs, labels, fold) for c in (UNCALIBRATED, default, *others)}
+    better = [c for c in others if _is_clearly_less(losses[c.name], losses[default.name])]
+    chosen = min(better, key=lambda c: float(losses[c.name].mean()), default=default)
+    return chosen.fit(inputs, labels), {name: float(loss.mean()) for name, loss in losses.items()}
+
+
+def cross_validated_losses(calibrator: Calibrator, inputs: CalibrationInputs, labels: Tensor, fold: Tensor) -> Tensor:
+    """The log loss of every node under the calibrator fitted to the other folds, (n,)."""
+    losses = torch.empty(len(labels), dtype=torch.float64)
+    for held_out in (fold == number for number in fold.unique()):
+        fitted = calibrator.fit(inputs.at(~held_out), labels[~held_out])
+        log_probabilities = fitted.log_probabilities(inputs.at(held_out))
+        losses[held_out] = -log_probabilities.gather(1, labels[held_out, None]).squeeze(1)
+    return losses
 
 
 def stratified_folds(labels: Tensor, folds: int, *, seed: int) -> Tensor:
@@ -101,20 +142,43 @@ def stratified_folds(labels: Tensor, folds: int, *, seed: int) -> Tensor:
     return fold
 
 
-def _out_of_fold(logits: Tensor, labels: Tensor, covariates: dict[str, Tensor], fold: Tensor, name: str) -> Tensor:
-    """The log loss of every node under the candidate fitted without its fold, (n,)."""
-    loss = torch.empty(len(labels), dtype=torch.float64)
-    for held_out in (fold == number for number in fold.unique()):
-        temperature = Temperature()
-        if name != NONE:
-            rest = logits[~held_out], labels[~held_out], {key: of[~held_out] for key, of in covariates.items()}
-            temperature = fit_temperature(*rest, covariate=None if name == PLAIN else name)
-        log_probabilities = temperature.apply(logits[held_out], {key: of[held_out] for key, of in covariates.items()})
-        loss[held_out] = -log_probabilities.gather(1, labels[held_out, None]).squeeze(1)
-    return loss
+def fit_flattening(log_probabilities: Tensor, labels: Tensor, held_out: Tensor) -> float:
+    r"""The logarithm of the temperature, at least zero, that flattens the nodes S of unlabelled components.
+
+    .. math:: \frac{1}{|S|} \sum_{v \in S} \max_c \mathrm{softmax}(\log \hat{p}_v / T)_c
+              \le \max(\tfrac{1}{C}, \; \mathrm{Beta}^{-1}_{1/4}(k, n - k + 1))
+
+    for k correct predictions among the n held-out nodes in S: the mean confidence is at most a lower bound of the
+    accuracy (Clopper and Pearson, Biometrika 1934). Calibration on other components tells little about S. Without
+    held-out nodes in S the probabilities become uniform.
+
+    Shapes: ``log_probabilities`` (S, C), ``labels`` (S,), ``held_out`` (n,) positions in S.
+    """
+    if not len(log_probabilities):
+        return 0.0
+    correct = int((log_probabilities[held_out].argmax(1) == labels[held_out]).sum())
+    lower_bound = float(beta.ppf(RISK, correct, len(held_out) - correct + 1)) if correct else 0.0
+    target = max(lower_bound, 1.0 / log_probabilities.shape[1])
+    low, high = 0.0, MAX_FLATTENING
+    if _mean_confidence(log_probabilities, low) <= target:
+        return low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _mean_confidence(log_probabilities, middle) <= target else (middle, high)
+    return high
 
 
-def _clearly_less(losses: Tensor, than: Tensor) -> bool:
+def flattened(log_probabilities: Tensor, unlabelled: Tensor, flattening: float) -> Tensor:
+    """The log-probabilities (n, C), with the rows of the ``unlabelled`` mask (n,) flattened."""
+    flat = (log_probabilities * math.exp(-flattening)).log_softmax(-1)
+    return torch.where(unlabelled[:, None], flat, log_probabilities) if flattening else log_probabilities
+
+
+def _mean_confidence(log_probabilities: Tensor, log_temperature: float) -> float:
+    return float((log_probabilities * math.exp(-log_temperature)).softmax(-1).max(-1).values.mean())
+
+
+def _is_clearly_less(losses: Tensor, than: Tensor) -> bool:
     """Is the mean difference of the pairs larger than its standard error?"""
     gain = than - losses
     return float(gain.mean()) > float(gain.std()) / math.sqrt(len(gain))

@@ -1,4 +1,4 @@
-"""Sums and means over the neighbours of a node, the node itself left out."""
+"""Sums and means over the neighbours of a node, without the node itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.graph import Graph
 
-NUMBERS_AT_ONCE = 2**20  # that are gathered from the ends of edges
+BLOCK_NUMBERS = 2**20  # gathered from the ends of edges at once
 
 
 def neighbour_sum(graph: Graph, values: Tensor, nodes: Tensor | None = None) -> Tensor:
@@ -31,6 +31,6 @@ def neighbour_mean(graph: Graph, values: Tensor) -> Tensor:
 
 
 def edge_blocks(one: Tensor, other: Tensor, *, width: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Both ends of some edges at a time, few enough to gather a row of this width for each."""
-    size = max(1, NUMBERS_AT_ONCE // max(1, width))
+    """Both ends of the edges in blocks, small enough to gather a row of this width for each."""
+    size = max(1, BLOCK_NUMBERS // max(1, width))
     return zip(one.split(size), other.split(size), strict=True)

@@ -1,4 +1,4 @@
-"""Which nodes are unlike anything that was labelled?"""
+"""Novelty: nodes that resemble none of the labelled classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from confgcn.confidence.neighbourhood import neighbour_mean
 from confgcn.graph import Graph
 
 STEPS = 8
-SHARE_OF_NEIGHBOURS = 0.5
+DIFFUSION = 0.5
 
 
 def novelty(graph: Graph, probabilities: Tensor) -> Tensor:
@@ -18,14 +18,14 @@ def novelty(graph: Graph, probabilities: Tensor) -> Tensor:
     .. math:: e^0_v = 1 - \max_c \hat{p}_v(c), \qquad
               e^{k+1}_v = (1 - w) \, e^k_v + \frac{w}{|N(v)|} \sum_{u \in N(v)} e^k_u
 
-    A class that nobody labelled forms a region of the graph where the model is unsure: a doubt that is shared by the
-    neighbours counts, a lone one is but a hard node. The diffusion is that of GNNSafe (Wu, Chen, Yang, Yan, ICLR 2023).
-    Its energy -logsumexp(logits) is not used: it is zero for a method whose logits are log-probabilities.
+    An unlabelled class forms a region of low confidence in the graph, whereas a single uncertain node is merely hard;
+    diffusion over the neighbours separates them, as in GNNSafe (Wu, Chen, Yang, Yan, ICLR 2023). GNNSafe's energy
+    -logsumexp(logits) is not used: it is zero for a method whose logits are log-probabilities.
     """
-    doubt = 1.0 - probabilities.double().max(1, keepdim=True).values
+    uncertainty = 1.0 - probabilities.double().max(1, keepdim=True).values
     for _ in range(STEPS):
-        doubt = (1 - SHARE_OF_NEIGHBOURS) * doubt + SHARE_OF_NEIGHBOURS * neighbour_mean(graph, doubt)
-    return share_below(doubt.squeeze(1))
+        uncertainty = (1 - DIFFUSION) * uncertainty + DIFFUSION * neighbour_mean(graph, uncertainty)
+    return share_below(uncertainty.squeeze(1))
 
 
 def share_below(values: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ def _confident(numbers: Numbers, places: Sequence[int], title: str, which: str) 
     rows = []
     for place in places:
         label = nodes["label"][place]
-        heard = nodes["heard_most"][place] if nodes["heard_most"] else ""
+        heard = nodes["top_neighbour"][place] if nodes["top_neighbour"] else ""
         inside = nodes["sets"][place] if nodes["sets"] else []
         rows.append(
             (
@@ -77,7 +77,7 @@ def _labels(tables: Numbers) -> NodeTable:
         (
             Cell(shortened(row["node"]), row["place"]),
             Cell(row["label"]),
-            Cell(row["proposed"]),
+            Cell(row["suggested"]),
             Cell(f"{float(row['score']):+.2f}".replace("-", "−"), is_number=True),
         )
         for row in tables["labels"]
@@ -88,7 +88,7 @@ def _labels(tables: Numbers) -> NodeTable:
         f"Given labels that neighbours and features speak against, most suspicious first. There {verb} for which "
         "another label is likelier: a score above zero, by how much in log-probability."
     )
-    return NodeTable("Suspicious labels", sentence, ("node", "given", "proposed", "score"), rows)
+    return NodeTable("Suspicious labels", sentence, ("node", "given", "suggested", "score"), rows)
 
 
 def _edges(tables: Numbers) -> NodeTable:

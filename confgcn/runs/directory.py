@@ -35,8 +35,8 @@ class RunDirectory:
         self.environment = path / "environment.json"
         self.predictions = path / "predictions.csv"
         self.new_nodes = path / "new_nodes.csv"
-        self.suspicious_labels = path / "suspicious_labels.csv"
-        self.suspicious_edges = path / "suspicious_edges.csv"
+        self.label_errors = path / "label_errors.csv"
+        self.disagreeing_edges = path / "disagreeing_edges.csv"
         self.evaluation = path / "evaluation.json"
         self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "groups")]
         self.estimator = path / "estimator.json"  # what only Python asks for: the order of rows, the kind of labels
@@ -125,7 +125,7 @@ class RunDirectory:
         return [run for run in map(RunDirectory, folders) if run.holds_run]
 
     def _found_by_training(self) -> list[Path]:
-        tables = [self.history, self.predictions, self.suspicious_labels, self.suspicious_edges]
+        tables = [self.history, self.predictions, self.label_errors, self.disagreeing_edges]
         tensors = [*_both(self.model), *_both(self.held_out)]
         return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph, self.estimator]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from confgcn.confidence.reasons import Explanation, explain
+from confgcn.confidence.explanations import Explanation, explain
 from confgcn.exceptions import unknown_name
 from confgcn.graph import Graph
 from confgcn.runs.saved import graph_of, load_run

@@ -18,7 +18,7 @@ from confgcn.training.selection import Record
 class Trained:
     """What a training has come to: the method with its selected weights, and what it says of the ``graph`` it saw.
 
-    Where ``features_say`` (train, C) what they can of the training labels, the graph need not have them any more.
+    With ``feature_probabilities`` (train, C), see ``find_label_errors``, the graph needs no features any more.
     """
 
     graph: Graph
@@ -27,7 +27,7 @@ class Trained:
     history: list[Record]
     best: Record | None
     validation_accuracy: float | None
-    features_say: Tensor | None = None
+    feature_probabilities: Tensor | None = None
 
     @classmethod
     def by(cls, loop: TrainingLoop) -> Trained:

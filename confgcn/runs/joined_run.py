@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn.confidence.leave_one_out import centroid_vote
+from confgcn.confidence.label_errors import centroid_probabilities
 from confgcn.distributed.gather import whole_prediction
 from confgcn.distributed.process_group import ProcessGroup
 from confgcn.distributed.shard_files import ShardFolder
@@ -52,7 +52,7 @@ class Judge:
     """
 
     graph: Graph
-    features_say: Tensor
+    feature_probabilities: Tensor
     method: AbstractMethod
     model_record: dict[str, Any]
 
@@ -95,7 +95,7 @@ def _judge_of(folder: ShardFolder, request: RunRequest, settings: RunSettings) -
     graph = load_whole(folder)
     prepared = settings.data.prepare(graph, seed=request.seed)
     method, record = without_weights(prepared, settings), outputs.model_record(run_config(request), graph)
-    return Judge(_without_features(prepared), centroid_vote(prepared), method, record)
+    return Judge(_without_features(prepared), centroid_probabilities(prepared), method, record)
 
 
 def _without_features(graph: Graph) -> Graph:
@@ -109,7 +109,9 @@ def conclude_whole(
     release_freed_memory()
     judge, best = whole.judge, whole.best
     accuracy = None if best is None else best.get("validation_accuracy")
-    trained = Trained(judge.graph, judge.method, whole.prediction, whole.history, best, accuracy, judge.features_say)
+    trained = Trained(
+        judge.graph, judge.method, whole.prediction, whole.history, best, accuracy, judge.feature_probabilities
+    )
     run = conclude(judge.graph, trained, None, config, started=started, notify=notify)
     release_freed_memory()
     outputs.write_found(directory, run)

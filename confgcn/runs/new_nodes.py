@@ -43,7 +43,7 @@ def predict_new_nodes(
     nodes = extension.known[graph.validation if run.held_out is None else graph.train]
     held_out = _with_rows(prediction, run.held_out or before, extension.known)
     said = _with_usual_precision(prediction, extension)
-    assessment = assess(prepared, said, nodes, held_out=held_out, features_say=None, **asked)
+    assessment = assess(prepared, said, nodes, held_out=held_out, feature_probabilities=None, **asked)
     if not update_existing:
         prediction = _with_rows(prediction, before, extension.known)
         assessment = _kept(assessment, assessed, extension.known)
@@ -87,6 +87,6 @@ def _kept(assessment: Assessment, before: Assessment, places: Tensor) -> Assessm
         if getattr(assessment, name) is not None
     }
     if assessment.decision is not None and before.decision is not None:
-        accepted = assessment.accepted.index_copy(0, places, before.accepted)[assessment.others]
+        accepted = assessment.accepted.index_copy(0, places, before.accepted)[assessment.candidates]
         kept["decision"] = replace(before.decision, accepted=accepted)
     return replace(assessment, **kept)

@@ -80,7 +80,7 @@ def write_found(directory: RunDirectory, run: FinishedRun) -> None:
     """What the training has found, all but the method and the metrics."""
     write_history(directory.history, run.history)
     write_predictions(directory.predictions, run)
-    write_doubts(directory, run.prepared, run.assessment)
+    write_label_errors(directory, run.prepared, run.assessment)
     if run.held_out is not None:
         write_held_out(directory.held_out, run.held_out)
 
@@ -137,7 +137,7 @@ def model_record(config: dict[str, Any], graph: Graph) -> dict[str, Any]:
 
 def calibration_record(assessment: Assessment) -> dict[str, Any]:
     """How logits become probabilities."""
-    return {"calibration": assessment.calibration.to_json(), "caution": assessment.caution}
+    return {"calibration": assessment.calibration.to_json()}
 
 
 def write_history(path: Path, history: Sequence[Record]) -> None:
@@ -145,30 +145,30 @@ def write_history(path: Path, history: Sequence[Record]) -> None:
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
-def write_doubts(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
-    """Training labels and edges that look wrong, most suspicious first."""
-    write_atomic(directory.suspicious_labels, table_bytes(suspicious_label_table(graph, assessment)))
-    write_atomic(directory.suspicious_edges, table_bytes(suspicious_edge_table(graph, assessment)))
+def write_label_errors(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
+    """Probable label errors and edges between different labels, most probable first."""
+    write_atomic(directory.label_errors, table_bytes(label_error_table(graph, assessment)))
+    write_atomic(directory.disagreeing_edges, table_bytes(disagreeing_edge_table(graph, assessment)))
 
 
-def suspicious_label_table(graph: Graph, assessment: Assessment) -> Columns:
-    """Every training label, most suspicious first."""
-    labels, names = assessment.labels, graph.class_names
+def label_error_table(graph: Graph, assessment: Assessment) -> Columns:
+    """Every training label, most probable error first."""
+    labels, names = assessment.label_errors, graph.class_names
     return {
         "node": [graph.node_names[node] for node in labels.nodes.tolist()],
         "label": [names[c] for c in labels.given.tolist()],
-        "proposed": [names[c] for c in labels.proposed.tolist()],
+        "suggested": [names[c] for c in labels.suggested.tolist()],
         "score": numbers(labels.score),
     }
 
 
-def suspicious_edge_table(graph: Graph, assessment: Assessment) -> Columns:
+def disagreeing_edge_table(graph: Graph, assessment: Assessment) -> Columns:
     """The edges that join what disagrees most."""
-    edges, influence = assessment.edges.named(graph), assessment.edges.influence
+    edges, influence = assessment.disagreeing_edges.named(graph), assessment.disagreeing_edges.influence
     return {
         "node": [one for one, _, _ in edges],
         "neighbour": [other for _, other, _ in edges],
-        "disagreement": numbers(assessment.edges.disagreement),
+        "disagreement": numbers(assessment.disagreeing_edges.disagreement),
         **({} if influence is None else {"influence": numbers(influence)}),
     }
 

@@ -27,7 +27,7 @@ from confgcn.runs.prediction_table import ROWS_AT_ONCE, prediction_blocks, predi
 from confgcn.runs.saved import SavedRun, graph_of, load_run
 
 SUFFIXES = (".csv", ".parquet")
-TEXTS = ("node", "label", "set", "accepted", "heard_most", "split")  # columns that are no numbers
+TEXTS = ("node", "label", "set", "accepted", "top_neighbour", "split")  # columns that are no numbers
 
 
 @dataclass(frozen=True)

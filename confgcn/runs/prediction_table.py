@@ -50,10 +50,10 @@ def _to_act_on(graph: Graph, prediction: Prediction, assessment: Assessment, nod
         "set": _sets(graph, assessment.sets, nodes),
         "accepted": _accepted(assessment, nodes),
         "novelty": numbers(assessment.novelty[nodes]),
-        "suspicion": _suspicion(assessment, nodes),
+        "label_error_score": _label_error_score(assessment, nodes),
     }
     if prediction.influence is not None:
-        columns["heard_most"] = _heard_most(graph, prediction.influence, nodes)
+        columns["top_neighbour"] = _top_neighbour(graph, prediction.influence, nodes)
     if prediction.evidence is not None:
         columns["evidence"] = numbers(prediction.evidence[nodes])
     return columns
@@ -78,21 +78,21 @@ def _accepted(assessment: Assessment, nodes: Tensor) -> list[str]:
     """``yes`` or ``no``; "" where it is not asked."""
     if assessment.decision is None:
         return [""] * len(nodes)
-    asked = torch.zeros(len(assessment.probabilities), dtype=torch.bool).index_fill_(0, assessment.others, True)
+    asked = torch.zeros(len(assessment.probabilities), dtype=torch.bool).index_fill_(0, assessment.candidates, True)
     answers = zip(asked[nodes].tolist(), assessment.accepted[nodes].tolist(), strict=True)
     return [("yes" if accepted else "no") if is_asked else "" for is_asked, accepted in answers]
 
 
-def _suspicion(assessment: Assessment, nodes: Tensor) -> list[str]:
+def _label_error_score(assessment: Assessment, nodes: Tensor) -> list[str]:
     """The score of each training label; "" for other nodes."""
     place = torch.full((len(assessment.probabilities),), -1)
-    place[assessment.labels.nodes] = torch.arange(len(assessment.labels.nodes))
+    place[assessment.label_errors.nodes] = torch.arange(len(assessment.label_errors.nodes))
     found = place[nodes]
-    scores = iter(numbers(assessment.labels.score[found[found >= 0]]))
+    scores = iter(numbers(assessment.label_errors.score[found[found >= 0]]))
     return [next(scores) if is_scored else "" for is_scored in (found >= 0).tolist()]
 
 
-def _heard_most(graph: Graph, influence: Tensor, nodes: Tensor) -> list[str]:
+def _top_neighbour(graph: Graph, influence: Tensor, nodes: Tensor) -> list[str]:
     """The neighbour of the largest influence on each node, the first of equals; "" where there is none."""
     edges, places = graph.neighbours.at_rows(nodes)
     of_edges = influence[graph.adjacency.without_diagonal[1][places]]

@@ -100,7 +100,7 @@ def _nodes(judged: Judged, rows: list[Row], shown: Tensor) -> dict[str, Any]:
         "novelty": [float(row["novelty"]) for row in written] or None,
         "accepted": _answers(written),
         "sets": _sets(written, graph.class_names),
-        "heard_most": [row.get("heard_most", "") for row in written] or None,
+        "top_neighbour": [row.get("top_neighbour", "") for row in written] or None,
     }
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from confgcn.confidence.calibration import Calibration
 from confgcn.evaluation.scorecard import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.json_files import checked_record, read_checksummed_json, read_json
@@ -17,9 +18,13 @@ from confgcn.models.ranges import NonNegative, Share
 from confgcn.training.history import checked_history
 from confgcn.training.selection import Record
 
-# Beyond these no number of double precision is left between nothing and everything.
-LogTemperature = Annotated[float, Field(ge=-300.0, le=300.0)]
-Slope = Annotated[float, Field(ge=-10.0, le=10.0)]
+
+def _check_calibration(record: dict[str, Any]) -> dict[str, Any]:
+    Calibration.from_json(record)
+    return record
+
+
+_Calibration = Annotated[dict[str, Any], AfterValidator(_check_calibration)]
 Whole = Annotated[int, Field(ge=0)]
 Side = Annotated[int, Field(ge=1)]
 
@@ -80,21 +85,6 @@ class _Complete(_Known):
     model_config = ConfigDict(extra="forbid")
 
 
-class _Temperature(_Complete):
-    intercept: LogTemperature
-    slope: Slope
-    covariate: str | None
-    centre: float
-    spread: Annotated[float, Field(gt=0.0)]
-
-
-class _Calibration(_Complete):
-    name: str
-    temperature: _Temperature
-    log_losses: dict[str, float]
-    num_nodes: Whole
-
-
 class _Shape(_Complete):
     num_nodes: Side
     num_features: Side
@@ -106,7 +96,6 @@ class _Model(_Known):
     shape: _Shape
     graph_sha256: str
     calibration: _Calibration | None = None  # weights kept from before a divergence have none
-    caution: LogTemperature = 0.0
 
 
 def read_metrics(path: Path) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class Findings:
         """From the run's directory; a table that is missing is empty."""
         return cls(
             _rows(directory.predictions, PREDICTIONS),
-            _rows(directory.suspicious_labels, LABELS),
-            _rows(directory.suspicious_edges, EDGES),
+            _rows(directory.label_errors, LABELS),
+            _rows(directory.disagreeing_edges, EDGES),
         )
 
 
@@ -80,7 +80,7 @@ def _is_number(text: str) -> bool:
 
 
 PREDICTIONS: dict[str, Check] = {"node": _is_text, "set": _is_text, "accepted": _is_answer, "novelty": _is_number}
-LABELS: dict[str, Check] = {"node": _is_text, "label": _is_text, "proposed": _is_text, "score": _is_number}
+LABELS: dict[str, Check] = {"node": _is_text, "label": _is_text, "suggested": _is_text, "score": _is_number}
 EDGES: dict[str, Check] = {
     "node": _is_text,
     "neighbour": _is_text,

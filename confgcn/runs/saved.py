@@ -10,9 +10,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from confgcn.confidence.assessment import Assessment, Scaling, assess
-from confgcn.confidence.calibration import NO_CALIBRATION, Calibration, covariates_of
-from confgcn.confidence.caution import silent_nodes
+from confgcn.confidence.assessment import Assessment, assess
+from confgcn.confidence.calibration import Calibration
 from confgcn.data.datasets import load_graph
 from confgcn.data.formats.graph_npz import read_graph_npz
 from confgcn.data.graph_names import GRAPH_NAMES
@@ -66,7 +65,6 @@ class SavedRun:
     shape: Shape
     graph_sha256: str
     calibration: Calibration
-    caution: float
     held_out: Prediction | None = None
 
     def predict(self, graph: Graph) -> Prediction:
@@ -77,14 +75,16 @@ class SavedRun:
         """Predict the graph it was trained on, given as it was loaded, and calibrate as the run did."""
         prepared = self.prepared(graph)
         prediction = finite_prediction(self.method, prepared)
-        return Judged(prepared, prediction, self._calibrated(prepared, prediction), prepared.test, "test nodes")
+        return Judged(
+            prepared, prediction, self.calibration.probabilities(prepared, prediction), prepared.test, "test nodes"
+        )
 
     def judge_held_out(self, graph: Graph) -> Judged | None:
         """What was said of each training node without its label; None where that was not asked."""
         if self.held_out is None:
             return None
         prepared = self.prepared(graph)
-        probabilities = self._calibrated(prepared, self.held_out)
+        probabilities = self.calibration.probabilities(prepared, self.held_out)
         return Judged(prepared, self.held_out, probabilities, prepared.train, "labels held out in turn")
 
     def measurable(self, graph: Graph) -> Judged:
@@ -100,13 +100,8 @@ class SavedRun:
         return (
             prepared,
             prediction,
-            assess(prepared, prediction, nodes, held_out=self.held_out, features_say=None, **asked),
+            assess(prepared, prediction, nodes, held_out=self.held_out, feature_probabilities=None, **asked),
         )
-
-    def _calibrated(self, prepared: Graph, prediction: Prediction) -> Tensor:
-        covariates = covariates_of(prepared, prediction)
-        scaling = Scaling(self.calibration, self.caution, covariates, silent_nodes(prepared))
-        return scaling.probabilities(prediction.logits)
 
     def prepared(self, graph: Graph) -> Graph:
         """The graph the method was trained on, given as it was loaded, as the settings wanted it."""
@@ -163,8 +158,7 @@ def as_saved(run: FinishedRun) -> SavedRun:
     """A finished run as it would be read again."""
     data = validated(DataSettings, run.config["data"], where="settings of the data")
     shape, fingerprint = Shape.of(run.graph), run.graph.training_view().fingerprint
-    scale = run.assessment.calibration, run.assessment.caution
-    return SavedRun(run.method.eval(), run.config, data, shape, fingerprint, *scale, run.held_out)
+    return SavedRun(run.method.eval(), run.config, data, shape, fingerprint, run.assessment.calibration, run.held_out)
 
 
 def finished_run(path: Path | str, *, data_dir: Path | None = None) -> FinishedRun:
@@ -208,6 +202,5 @@ def _rebuilt(file: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> 
         method = make(shape, **settings)
     method.load_state_dict(tensors)
     given = record.get("calibration")  # weights kept from before a divergence have none
-    calibration = NO_CALIBRATION if given is None else Calibration.from_json(given)
-    caution = float(record.get("caution", 0.0))
-    return SavedRun(method.eval(), config, data, shape, record["graph_sha256"], calibration, caution)
+    calibration = Calibration() if given is None else Calibration.from_json(given)
+    return SavedRun(method.eval(), config, data, shape, record["graph_sha256"], calibration)

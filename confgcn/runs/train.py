@@ -182,7 +182,9 @@ def conclude(
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
     held_out = crossed.prediction if crossed else None
     nodes = prepared.train if crossed else prepared.validation
-    assessment = assess(prepared, prediction, nodes, held_out=held_out, features_say=trained.features_say)
+    assessment = assess(
+        prepared, prediction, nodes, held_out=held_out, feature_probabilities=trained.feature_probabilities
+    )
     metrics = {
         **outputs.measure(prepared, prediction, assessment, held_out),
         "cross_fitted": crossed is not None,

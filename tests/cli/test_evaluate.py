@@ -40,9 +40,9 @@ def test_evaluate_speaks_to_people_and_to_programs(run: Path) -> None:
 def test_explain_names_the_neighbours(run: Path) -> None:
     told = json.loads(confgcn("explain", run, "35", "--json").stdout)
     assert told["node"] == "35"
-    assert told["reasons"]
-    assert told["raw_probabilities"].keys() == told["reasons"][0]["change"].keys()
-    assert told["reasons"][0]["neighbour"] in confgcn("explain", run, "35").stdout
+    assert told["effects"]
+    assert told["raw_probabilities"].keys() == told["effects"][0]["change"].keys()
+    assert told["effects"][0]["neighbour"] in confgcn("explain", run, "35").stdout
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One look at the held-out labels: its parts are those that can be had one by one."""
+"""An assessment: each of its fields equals the result of the function that computes it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.confidence import assessment as module
-from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment, assess, scaling
-from confgcn.confidence.calibration import covariates_of, fit_calibration
-from confgcn.confidence.caution import be_cautious, fit_caution, silent_nodes
+from confgcn.confidence import calibration as module
+from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment, assess
+from confgcn.confidence.calibration import Calibration, fit_calibration, fit_flattening, flattened
+from confgcn.confidence.calibrators import CalibrationInputs
 from confgcn.confidence.decisions import decide
+from confgcn.confidence.label_errors import find_disagreeing_edges, find_label_errors
 from confgcn.confidence.novelty import novelty
 from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
-from confgcn.confidence.suspicion import suspicious_edges, suspicious_labels
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
+from confgcn.models.prior import reached_by_labels
 
 NO_NODES = torch.empty(0, dtype=torch.long)
 
@@ -43,7 +44,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def prediction(graph: Graph) -> Prediction:
-    """Mostly right, sharper than it should be, and just as sure of the path, where it is wrong half the time."""
+    """Mostly correct and overconfident; equally confident on the path, where it is wrong half the time."""
     generator = torch.Generator().manual_seed(1)
     truth = torch.eye(graph.num_classes)[graph.labels]
     truth[400::2] = truth[400::2].roll(1, dims=1)
@@ -56,26 +57,25 @@ def assessment(graph: Graph, prediction: Prediction) -> Assessment:
     return assess(graph, prediction, graph.validation)
 
 
-def on_silent(graph: Graph, probabilities: Tensor) -> Tensor:
-    return probabilities[silent_nodes(graph)].max(1).values
+def on_unlabelled(graph: Graph, probabilities: Tensor) -> Tensor:
+    return probabilities[~reached_by_labels(graph)].max(1).values
 
 
-def test_probabilities_are_calibrated_and_cautious_where_no_label_speaks(
+def test_probabilities_are_calibrated_and_flattened_in_unlabelled_components(
     graph: Graph, prediction: Prediction, assessment: Assessment
 ) -> None:
-    covariates = covariates_of(graph, prediction)
-    calibration = fit_calibration(prediction.logits, graph.labels, graph.validation, covariates)
-    plain = calibration.apply(prediction.logits, covariates).exp()
-    silent = silent_nodes(graph)
-    assert silent[400:].all()
+    calibration = fit_calibration(graph, prediction, graph.validation)
+    plain = calibration.calibrator.log_probabilities(CalibrationInputs.of(graph, prediction)).exp()
+    unlabelled = ~reached_by_labels(graph)
+    assert unlabelled[400:].all()
     assert assessment.calibration == calibration
-    assert assessment.caution > 0
-    torch.testing.assert_close(assessment.probabilities[~silent], plain[~silent], rtol=1e-12, atol=0)
-    assert on_silent(graph, assessment.probabilities).mean() < on_silent(graph, plain).mean() - 0.1
+    assert assessment.calibration.flattening > 0
+    torch.testing.assert_close(assessment.probabilities[~unlabelled], plain[~unlabelled], rtol=1e-12, atol=0)
+    assert on_unlabelled(graph, assessment.probabilities).mean() < on_unlabelled(graph, plain).mean() - 0.1
     assert torch.equal(assessment.probabilities.argmax(1), prediction.logits.argmax(1))
 
 
-def test_sets_and_decision_are_those_of_the_cautious_probabilities(graph: Graph, assessment: Assessment) -> None:
+def test_sets_and_decision_are_those_of_the_calibrated_probabilities(graph: Graph, assessment: Assessment) -> None:
     held_out, probabilities = graph.validation, assessment.probabilities
     groups = degree_groups(graph, held_out)
     fitted = PredictionSets.fit(graph, probabilities, held_out, coverage=COVERAGE, groups=groups)
@@ -90,29 +90,29 @@ def test_sets_and_decision_are_those_of_the_cautious_probabilities(graph: Graph,
     assert 0.8 < float(assessment.sets[graph.test].gather(1, graph.labels[graph.test, None]).double().mean()) < 1
 
 
-def test_doubts_are_those_of_the_cautious_probabilities(
+def test_novelty_label_errors_and_edges_are_those_of_the_calibrated_probabilities(
     graph: Graph, prediction: Prediction, assessment: Assessment
 ) -> None:
     assert torch.equal(assessment.novelty, novelty(graph, assessment.probabilities))
-    assert torch.equal(assessment.labels.nodes, suspicious_labels(graph, assessment.probabilities).nodes)
-    edges = suspicious_edges(graph, assessment.probabilities, prediction.influence)
-    assert torch.equal(assessment.edges.disagreement, edges.disagreement)
-    assert torch.equal(assessment.edges.influence, edges.influence)
+    assert torch.equal(assessment.label_errors.nodes, find_label_errors(graph, assessment.probabilities).nodes)
+    edges = find_disagreeing_edges(graph, assessment.probabilities, prediction.influence)
+    assert torch.equal(assessment.disagreeing_edges.disagreement, edges.disagreement)
+    assert torch.equal(assessment.disagreeing_edges.influence, edges.influence)
 
 
-def test_without_held_out_nodes_nothing_is_scaled_promised_or_claimed(graph: Graph, prediction: Prediction) -> None:
+def test_without_held_out_nodes_nothing_is_calibrated_or_certified(graph: Graph, prediction: Prediction) -> None:
     found = assess(graph, prediction, NO_NODES)
-    silent = silent_nodes(graph)
+    unlabelled = ~reached_by_labels(graph)
     assert found.calibration.name == "none"
-    torch.testing.assert_close(found.probabilities[~silent], prediction.logits[~silent].double().softmax(1))
-    assert on_silent(graph, found.probabilities).tolist() == pytest.approx([0.25] * int(silent.sum()), abs=2e-3)
+    torch.testing.assert_close(found.probabilities[~unlabelled], prediction.logits[~unlabelled].double().softmax(1))
+    assert on_unlabelled(graph, found.probabilities).tolist() == pytest.approx([0.25] * int(unlabelled.sum()), abs=2e-3)
     assert found.sets is None
     assert found.decision is None
     assert found.novelty.shape == (graph.num_nodes,)
-    assert len(found.labels.nodes) == len(graph.train)
+    assert len(found.label_errors.nodes) == len(graph.train)
 
 
-def test_only_labels_of_held_out_and_training_nodes_are_looked_at(graph: Graph, prediction: Prediction) -> None:
+def test_only_labels_of_held_out_and_training_nodes_are_used(graph: Graph, prediction: Prediction) -> None:
     known = torch.cat([graph.train, graph.validation])
     labels = torch.full_like(graph.labels, -1).index_copy(0, known, graph.labels[known])
     hidden = replace(graph, labels=labels)
@@ -122,17 +122,27 @@ def test_only_labels_of_held_out_and_training_nodes_are_looked_at(graph: Graph, 
     assert torch.equal(one.decision.accepted, other.decision.accepted)
 
 
-def test_a_scaling_can_be_used_on_other_logits(graph: Graph, prediction: Prediction) -> None:
-    scale = scaling(graph, prediction, graph.validation)
-    torch.testing.assert_close(scale.probabilities(prediction.logits + 5), scale.probabilities(prediction.logits))
-    flat = scale.probabilities(torch.zeros_like(prediction.logits))
-    torch.testing.assert_close(flat, torch.full_like(flat, 1 / graph.num_classes))
+def test_a_calibration_can_be_used_on_other_logits(graph: Graph, prediction: Prediction) -> None:
+    calibration = fit_calibration(graph, prediction, graph.validation)
+    shifted, flat = Prediction(prediction.logits + 5), Prediction(torch.zeros_like(prediction.logits))
+    torch.testing.assert_close(calibration.probabilities(graph, shifted), calibration.probabilities(graph, prediction))
+    uniform = calibration.probabilities(graph, flat)
+    torch.testing.assert_close(uniform, torch.full_like(uniform, 1 / graph.num_classes))
 
 
-def test_what_a_training_without_their_labels_said_decides_how_far_to_trust(
+def test_other_targets_need_no_further_prediction(graph: Graph, prediction: Prediction, assessment: Assessment) -> None:
+    for held_out in (None, Prediction(prediction.logits.roll(1, dims=1))):
+        found = assess(graph, prediction, graph.validation, held_out=held_out)
+        sets = assess(graph, prediction, graph.validation, held_out=held_out, coverage=0.5).sets
+        assert torch.equal(found.with_coverage(graph, 0.5).sets, sets)
+        decision = assess(graph, prediction, graph.validation, held_out=held_out, max_error=0.2, delta=0.3).decision
+        assert found.with_max_error(0.2, 0.3).decision.as_record() == decision.as_record()
+
+
+def test_predictions_without_the_label_decide_calibration_sets_and_decision(
     graph: Graph, prediction: Prediction
 ) -> None:
-    # of its training nodes the model is sure, since it has seen their labels; held out it did no better than by chance
+    # the model is confident on its training nodes; without their labels it is no better than chance
     held_out = Prediction(prediction.logits.roll(1, dims=1))
     logits = prediction.logits.index_copy(0, graph.train, 20 * torch.eye(graph.num_classes)[graph.train_labels])
     own = assess(graph, Prediction(logits), graph.train)
@@ -159,23 +169,25 @@ def test_without_other_nodes_there_is_nothing_to_decide(graph: Graph, prediction
     found = assess(everybody, prediction, graph.validation)
     assert found.decision is None
     assert found.sets is not None
-    assert len(found.others) == 0
+    assert len(found.candidates) == 0
     assert found.accepted.tolist() == [False] * graph.num_nodes
 
 
-def test_others_are_the_nodes_that_were_not_trained_on(graph: Graph, assessment: Assessment) -> None:
+def test_candidates_are_the_nodes_that_were_not_trained_on(graph: Graph, assessment: Assessment) -> None:
     trained = set(graph.train.tolist())
-    assert assessment.others.tolist() == [node for node in range(graph.num_nodes) if node not in trained]
+    assert assessment.candidates.tolist() == [node for node in range(graph.num_nodes) if node not in trained]
     assert int(assessment.accepted.sum()) == int(assessment.decision.accepted.sum()) > 0
 
 
 @pytest.mark.parametrize("rows", [1, 50, 1000])
-def test_blocks_of_rows_are_scaled_like_all_at_once(
+def test_blocks_of_rows_are_calibrated_like_all_at_once(
     graph: Graph, prediction: Prediction, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ROWS_AT_ONCE", rows)
-    scale, silent = scaling(graph, prediction, graph.validation), silent_nodes(graph)
-    whole = scale.calibration.apply(prediction.logits, covariates_of(graph, prediction))
-    assert scale.caution == fit_caution(whole, graph.labels, silent, graph.validation) > 0
-    expected = be_cautious(whole, silent, scale.caution).exp()
-    assert torch.equal(scale.probabilities(prediction.logits), expected)
+    monkeypatch.setattr(module, "BLOCK_ROWS", rows)
+    calibration: Calibration = fit_calibration(graph, prediction, graph.validation)
+    whole = calibration.calibrator.log_probabilities(CalibrationInputs.of(graph, prediction))
+    unlabelled = ~reached_by_labels(graph)
+    held_out = torch.isin(unlabelled.nonzero().squeeze(1), graph.validation).nonzero().squeeze(1)
+    assert calibration.flattening == fit_flattening(whole[unlabelled], graph.labels[unlabelled], held_out) > 0
+    expected = flattened(whole, unlabelled, calibration.flattening).exp()
+    assert torch.equal(calibration.probabilities(graph, prediction), expected)

@@ -29,5 +29,5 @@ def test_blocks_of_edges_add_up_to_the_same_bits(
     values = torch.randn(120, 4)
     edges, expected = small_graph.neighbours, torch.zeros(120, 4, dtype=torch.float64)
     expected.index_add_(0, edges.rows, values.double()[edges.indices])
-    monkeypatch.setattr(neighbourhood, "NUMBERS_AT_ONCE", numbers)
+    monkeypatch.setattr(neighbourhood, "BLOCK_NUMBERS", numbers)
     assert torch.equal(neighbour_sum(small_graph, values), expected)

@@ -44,13 +44,13 @@ def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path:
         assert {name: float(row[name]) for name in numbers} == pytest.approx(
             {name: float(together[node][name]) for name in numbers}, abs=1e-4
         )
-    for table, number in (("suspicious_labels.csv", "score"), ("suspicious_edges.csv", "disagreement")):
+    for table, number in (("label_errors.csv", "score"), ("disagreeing_edges.csv", "disagreement")):
         alone_said, together_said = (scores(tmp_path / str(workers) / table, number) for workers in (1, 2))
         assert len(alone_said) == len(together_said) > 100
         assert [value for _, value in alone_said] == pytest.approx([value for _, value in together_said], abs=1e-3)
         first_alone, first_together = ({node for node, _ in said[:100]} for said in (alone_said, together_said))
         assert len(first_alone & first_together) > 0.9 * len(first_alone)
-    same = sum(row["heard_most"] == together[node]["heard_most"] for node, row in alone.items())
+    same = sum(row["top_neighbour"] == together[node]["top_neighbour"] for node, row in alone.items())
     assert same > 0.99 * len(alone)  # but for ties
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 COMMANDS = typer.main.get_command(app)  # made once: it takes longer than most refusals
 KINDS = ("pickle0", "pickle2", "pickle4", "pickle5", "torch", "npy", "npz")
 UNREAD = {  # by the command that explains a node
-    *("predictions.csv", "suspicious_labels.csv", "suspicious_edges.csv", "config.json", "environment.json"),
+    *("predictions.csv", "label_errors.csv", "disagreeing_edges.csv", "config.json", "environment.json"),
     *("history.jsonl", "metrics.json"),
 }
 TABLES = ("--edges", "mygraph/edges.csv", "--nodes", "mygraph/nodes.csv")

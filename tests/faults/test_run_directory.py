@@ -29,7 +29,7 @@ pytestmark = pytest.mark.fault("S07", "S08")
 WRITTEN_BY_TRAINING = {
     *("config.json", "environment.json", "graph.npz", "history.jsonl", "metrics.json", "predictions.csv"),
     *("model.json", "model.safetensors", "held_out.json", "held_out.safetensors"),
-    *("suspicious_labels.csv", "suspicious_edges.csv", "SHA256SUMS"),
+    *("label_errors.csv", "disagreeing_edges.csv", "SHA256SUMS"),
 }
 TIMED = {"metrics.json", "SHA256SUMS"}  # they hold the seconds it took
 GRAPH = block_model(120, seed=1)

@@ -22,7 +22,7 @@ from confgcn.data.formats.delimited import quoted
 from confgcn.io.threads import computing_with
 from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.graph_input import GraphFiles
-from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
 from confgcn.runs.prediction_table import prediction_table
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.train import fit_in_memory
@@ -141,8 +141,8 @@ def what_comes_of(path: Path) -> list[bytes]:
         run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
     tables = [
         prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
-        suspicious_label_table(run.prepared, run.assessment),
-        suspicious_edge_table(run.prepared, run.assessment),
+        label_error_table(run.prepared, run.assessment),
+        disagreeing_edge_table(run.prepared, run.assessment),
     ]
     weights = [value.numpy().tobytes() for value in run.method.state_dict().values()]
     return [*map(table_bytes, tables), *weights, repr(run.history).encode()]

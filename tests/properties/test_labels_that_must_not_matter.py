@@ -19,7 +19,7 @@ from confgcn.io.threads import computing_with
 from confgcn.models.registry import METHODS
 from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
 from confgcn.runs.prediction_table import prediction_table
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import preset_names
@@ -69,8 +69,8 @@ def what_is_found(run: FinishedRun) -> dict[str, bytes]:
         "predictions": prediction_table(
             run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)
         ),
-        "labels": suspicious_label_table(run.prepared, run.assessment),
-        "edges": suspicious_edge_table(run.prepared, run.assessment),
+        "labels": label_error_table(run.prepared, run.assessment),
+        "edges": disagreeing_edge_table(run.prepared, run.assessment),
     }
     weights = {name: value.numpy().tobytes() for name, value in run.method.state_dict().items()}
     records = {"history": run.history, "calibration": run.assessment.calibration.to_json()}

@@ -20,7 +20,7 @@ from confgcn.io.threads import computing_with
 from confgcn.models.registry import METHODS
 from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.outputs import suspicious_edge_table, suspicious_label_table
+from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
 from confgcn.runs.prediction_table import prediction_table
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import preset_names
@@ -166,8 +166,8 @@ def files(run: FinishedRun) -> list[str]:
     """What a run directory would say of nodes, labels and edges."""
     tables = [
         prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
-        suspicious_label_table(run.prepared, run.assessment),
-        suspicious_edge_table(run.prepared, run.assessment),
+        label_error_table(run.prepared, run.assessment),
+        disagreeing_edge_table(run.prepared, run.assessment),
     ]
     return [table_bytes(table).decode() for table in tables]
 

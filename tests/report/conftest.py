@@ -107,7 +107,7 @@ def made_up(
             "novelty": random.random(size).tolist(),
             "accepted": [0] + [2] * (size - 1),
             "sets": [[c] for c in label],
-            "heard_most": [names[-1]] * size,
+            "top_neighbour": [names[-1]] * size,
             "rank": list(range(size)),
         },
         "neighbours": {
@@ -119,7 +119,7 @@ def made_up(
             "surest": order[::-1][:20],
             "least_sure": order[:20],
             "num_doubtful": 1,
-            "labels": [{**doubtful, "label": classes[0], "proposed": classes[-1], "score": "-0.5"}],
+            "labels": [{**doubtful, "label": classes[0], "suggested": classes[-1], "score": "-0.5"}],
             "edges": [
                 {**doubtful, "neighbour": names[-1], "other": size - 1, "disagreement": "0.9", "influence": "0.1"}
             ],

@@ -158,7 +158,7 @@ def test_the_head_says_in_words_what_came_out(numbers: dict[str, Any]) -> None:
 
 
 def test_a_method_without_confidences_and_without_epochs_has_a_page_too(numbers: dict[str, Any]) -> None:
-    for name in ("mu", "precision", "own", "evidence", "heard_most", "sets", "accepted", "novelty"):
+    for name in ("mu", "precision", "own", "evidence", "top_neighbour", "sets", "accepted", "novelty"):
         numbers["nodes"][name] = None
     numbers["neighbours"]["influence"] = None
     numbers["training"]["history"] = []

@@ -159,7 +159,7 @@ def test_a_searched_node_shows_what_was_predicted(opened: Page, rows: dict[str, 
     assert opened.text("#label") == row["label"]
     assert opened.text("#probability") == f"{100 * float(row['probability']):.1f} %"
     assert set(opened.drawn()) == neighbours("1129208")
-    assert opened.drawn()[0] == row["heard_most"]
+    assert opened.drawn()[0] == row["top_neighbour"]
     names, values = opened.texts("#facts dt"), opened.texts("#facts dd")
     facts = dict(zip(names, values, strict=True))
     assert facts["90 % set"].split(", ") == row["set"].split("|")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from confgcn.confidence.caution import silent_nodes
-from confgcn.confidence.suspicion import suspicious_labels
+from confgcn.confidence.label_errors import find_label_errors
 from confgcn.data.demo import load_demo
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.prior import reached_by_labels
 from confgcn.runs.evaluate import CALIBRATED, LEARNED
 from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import SavedRun, load_run
@@ -184,7 +184,7 @@ def test_one_temperature_is_scaled_by_and_nothing_else(plain: Measured) -> None:
 
 
 def test_silent_nodes_are_those_without_a_label_in_their_component(plain: Measured) -> None:
-    silent = plain.graph.test[silent_nodes(plain.graph)[plain.graph.test]]
+    silent = plain.graph.test[~reached_by_labels(plain.graph)[plain.graph.test]]
     confidence, predicted = plain.probabilities[silent].max(1)
     assert plain.found.get("no_label_nodes") == len(silent) > 50
     assert plain.found.get("no_label_confidence") == pytest.approx(float(confidence.mean()))
@@ -210,7 +210,7 @@ def test_flips_found_are_the_share_of_flips_among_as_many_suspects(perturbed: Me
     true, seen = load_demo().labels, perturbed.graph.labels
     flipped = (true != seen).nonzero().flatten().tolist()
     assert len(flipped) == 14
-    suspects = suspicious_labels(perturbed.graph.training_view(), perturbed.probabilities).nodes[:14].tolist()
+    suspects = find_label_errors(perturbed.graph.training_view(), perturbed.probabilities).nodes[:14].tolist()
     assert perturbed.found.get("flips_found") == pytest.approx(len(set(flipped) & set(suspects)) / 14)
     assert perturbed.found.get("flips_found") > 0.3
 

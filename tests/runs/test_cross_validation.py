@@ -96,7 +96,7 @@ def test_a_run_without_validation_nodes_is_marked_and_calibrated(tmp_path: Path)
     assert metrics["validation_accuracy"] is None
     assert any("approximate" in notice for notice in notices)
     run, graph = load_run(tmp_path / "run"), load_graph("demo")
-    assert run.calibration.num_nodes == len(graph.train)
+    assert run.calibration.num_labels == len(graph.train)
     rows = (tmp_path / "run" / "predictions.csv").read_text().splitlines()
     assert rows[0].startswith("node,label,probability,raw_probability,set,accepted")
     assert all(row.split(",")[4] for row in rows[1:])

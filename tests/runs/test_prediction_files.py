@@ -35,8 +35,8 @@ def test_the_table_of_the_runs_own_nodes_is_the_same_in_both_formats(run: Path, 
     assert list(table.columns) == list(rows[0])
     assert list(table.texts("node")) == [row["node"] for row in rows]
     assert [float(value) for value in table.columns["probability"]] == [float(row["probability"]) for row in rows]
-    blank = [row["suspicion"] == "" for row in rows]
-    assert [text == "" for text in table.texts("suspicion")] == blank
+    blank = [row["label_error_score"] == "" for row in rows]
+    assert [text == "" for text in table.texts("label_error_score")] == blank
     assert any(blank)
 
 

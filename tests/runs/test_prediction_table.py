@@ -66,23 +66,23 @@ def test_cells_are_those_found_by_loops(found: Found) -> None:
     assert prediction.influence is not None
     assert assessment.sets is not None
     table = prediction_table(*found, torch.arange(120))
-    scores = dict(zip(assessment.labels.nodes.tolist(), assessment.labels.score.tolist(), strict=True))
+    scores = dict(zip(assessment.label_errors.nodes.tolist(), assessment.label_errors.score.tolist(), strict=True))
     parts = {part: set(getattr(graph, part).tolist()) for part in ("train", "validation", "test")}
     for node in range(120):
         inside = [name for name, chosen in zip(graph.class_names, assessment.sets[node], strict=True) if chosen]
         assert table["set"][node] == "|".join(inside)
         accepted = "yes" if assessment.accepted[node] else "no"
         assert table["accepted"][node] == ("" if node in parts["train"] else accepted)
-        assert table["suspicion"][node] == (format(scores[node], ".9g") if node in scores else "")
+        assert table["label_error_score"][node] == (format(scores[node], ".9g") if node in scores else "")
         assert table["split"][node] == next((part for part, members in parts.items() if node in members), "")
         row = range(int(graph.adjacency.indptr[node]), int(graph.adjacency.indptr[node + 1]))
         heard = [(-float(prediction.influence[place]), int(graph.adjacency.indices[place])) for place in row]
         most = min((pair for pair in heard if pair[1] != node), default=None)
-        assert table["heard_most"][node] == ("" if most is None else graph.node_names[most[1]])
+        assert table["top_neighbour"][node] == ("" if most is None else graph.node_names[most[1]])
 
 
 def test_nobody_is_heard_without_edges() -> None:
     graph = Graph.build([], torch.eye(2), [0, 1], train=[0])
     prediction = Prediction(torch.eye(2), influence=torch.ones(2))
     table = prediction_table(graph, prediction, assess(graph, prediction, graph.validation), torch.arange(2))
-    assert (table["heard_most"], table["set"], table["accepted"]) == (["", ""], ["", ""], ["", ""])
+    assert (table["top_neighbour"], table["set"], table["accepted"]) == (["", ""], ["", ""], ["", ""])

@@ -52,7 +52,7 @@ def test_nodes_are_those_of_the_predictions(runs: dict[str, Path]) -> None:
     nodes, classes = numbers["nodes"], numbers["classes"]
     assert nodes["names"] == [row["node"] for row in rows]
     assert [classes[label] for label in nodes["label"]] == [row["label"] for row in rows]
-    assert nodes["heard_most"] == [row["heard_most"] for row in rows]
+    assert nodes["top_neighbour"] == [row["top_neighbour"] for row in rows]
     assert ["|".join(classes[c] for c in inside) for inside in nodes["sets"]] == [row["set"] for row in rows]
     for quantity in ("probability", "mu", "precision"):
         for c, name in enumerate(classes):
@@ -69,7 +69,7 @@ def test_neighbours_are_those_of_the_graph_with_the_most_heard_first(runs: dict[
         assert sorted(found["node"][listed]) == places
         assert len(places) == nodes["degree"][node]
         assert found["influence"][listed] == sorted(found["influence"][listed], reverse=True)
-        assert nodes["names"][found["node"][listed][0]] == nodes["heard_most"][node]
+        assert nodes["names"][found["node"][listed][0]] == nodes["top_neighbour"][node]
         assert sum(found["influence"][listed]) + nodes["own"][node] == pytest.approx(1.0, abs=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_tables_have_the_surest_and_least_sure_of_the_nodes_that_were_not_given(
     surest = [float(rows[place]["probability"]) for place in tables["surest"]]
     assert least == pytest.approx(asked[:20])
     assert surest == pytest.approx(asked[::-1][:20])
-    doubtful = rows_of(runs["confgcn"] / "suspicious_labels.csv")
+    doubtful = rows_of(runs["confgcn"] / "label_errors.csv")
     assert [row["node"] for row in tables["labels"]] == [row["node"] for row in doubtful[:20]]
     assert all(rows[row["place"]]["node"] == row["node"] for row in tables["labels"])
     assert all(rows[row["other"]]["node"] == row["neighbour"] for row in tables["edges"])

@@ -12,8 +12,8 @@ from confgcn.runs.run_tables import Findings
 
 TABLES = {
     "predictions.csv": 'node,label,set,accepted,novelty\n"a,b",x,x|y,yes,0.5\nb,y,,,-1e-3\n',
-    "suspicious_labels.csv": "node,label,proposed,score\nb,y,x,-0.25\n",
-    "suspicious_edges.csv": "node,neighbour,disagreement,influence\nb,a,0.9,0.1\n",
+    "label_errors.csv": "node,label,suggested,score\nb,y,x,-0.25\n",
+    "disagreeing_edges.csv": "node,neighbour,disagreement,influence\nb,a,0.9,0.1\n",
 }
 
 
@@ -27,12 +27,12 @@ def run(tmp_path: Path) -> RunDirectory:
 def test_tables_are_rows_by_column(run: RunDirectory) -> None:
     found = Findings.read(run)
     assert [row["node"] for row in found.predictions] == ["a,b", "b"]
-    assert found.labels == [{"node": "b", "label": "y", "proposed": "x", "score": "-0.25"}]
+    assert found.labels == [{"node": "b", "label": "y", "suggested": "x", "score": "-0.25"}]
     assert found.edges[0]["influence"] == "0.1"
 
 
 def test_a_table_that_is_missing_is_empty_and_so_is_a_column_that_not_every_method_has(run: RunDirectory) -> None:
-    run.suspicious_edges.write_text("node,neighbour,disagreement\nb,a,0.9\n")
+    run.disagreeing_edges.write_text("node,neighbour,disagreement\nb,a,0.9\n")
     assert Findings.read(run).edges == [{"node": "b", "neighbour": "a", "disagreement": "0.9"}]
     run.predictions.unlink()
     assert Findings.read(run).predictions == []
@@ -47,11 +47,11 @@ def test_a_table_that_is_missing_is_empty_and_so_is_a_column_that_not_every_meth
         ("predictions.csv", ",-1e-3", "", "row 2 has not one cell for each column"),
         ("predictions.csv", "-1e-3", "-1e-3,more", "row 2 has not one cell for each column"),
         ("predictions.csv", '"a,b"', '"a,b', "not readable as a table"),
-        ("suspicious_labels.csv", "-0.25", "1e999", "row 1 has the score '1e999'"),
-        ("suspicious_labels.csv", "-0.25", "x" * 5000, r"row 1 has the score 'x{199}\.\.\."),
-        ("suspicious_labels.csv", "proposed", "node", "it lacks the column proposed"),
-        ("suspicious_edges.csv", "0.9", "", "row 1 has the disagreement ''"),
-        ("suspicious_edges.csv", "0.1", "one", "row 1 has the influence 'one'"),
+        ("label_errors.csv", "-0.25", "1e999", "row 1 has the score '1e999'"),
+        ("label_errors.csv", "-0.25", "x" * 5000, r"row 1 has the score 'x{199}\.\.\."),
+        ("label_errors.csv", "suggested", "node", "it lacks the column suggested"),
+        ("disagreeing_edges.csv", "0.9", "", "row 1 has the disagreement ''"),
+        ("disagreeing_edges.csv", "0.1", "one", "row 1 has the influence 'one'"),
     ],
 )
 def test_damage_is_named(run: RunDirectory, file: str, there: str, damaged: str, problem: str) -> None:
@@ -62,6 +62,6 @@ def test_damage_is_named(run: RunDirectory, file: str, there: str, damaged: str,
 
 def test_what_is_no_text_is_named(run: RunDirectory) -> None:
     for content in (b"\xff\xfe", b"node\n" + b"x" * 200_000):
-        run.suspicious_labels.write_bytes(content)
-        with pytest.raises(CorruptFileError, match=r"suspicious_labels\.csv: corrupt, not readable as a table"):
+        run.label_errors.write_bytes(content)
+        with pytest.raises(CorruptFileError, match=r"label_errors\.csv: corrupt, not readable as a table"):
             Findings.read(run)

@@ -31,7 +31,7 @@ from confgcn.training.loop import TrainingLoop
 
 DETERMINISTIC = (
     *("config.json", "history.jsonl", "model.json", "model.safetensors", "predictions.csv"),
-    *("suspicious_edges.csv", "suspicious_labels.csv"),
+    *("disagreeing_edges.csv", "label_errors.csv"),
 )
 
 

@@ -277,12 +277,12 @@ def test_a_seal_makes_damage_come_past_the_checksums(readers: dict[str, Any], tm
     verify(tmp_path)
     for name in ("model.json", "model.safetensors"):
         file = tmp_path / name
-        file.write_bytes(file.read_bytes().replace(b'"caution"', b'"Caution"').replace(b"raw_mu", b"new_mu"))
+        file.write_bytes(file.read_bytes().replace(b'"flattening"', b'"Flattening"').replace(b"raw_mu", b"new_mu"))
         with pytest.raises(DataError, match=name):
             verify(tmp_path)
         seal(file)
         verify(tmp_path)
-    assert "Caution" in read_checksummed_json(tmp_path / "model.json")
+    assert "Flattening" in read_checksummed_json(tmp_path / "model.json")["calibration"]
 
 
 def test_a_fault_is_kept_with_the_command_that_makes_it_again(

@@ -41,8 +41,8 @@ LOADED = (
     "held_out.json",
 )
 LOADED_TOO = ("held_out.safetensors", "estimator.json", "SHA256SUMS")
-REPORTED = ("environment.json", "metrics.json", "history.jsonl", "predictions.csv", "suspicious_labels.csv")
-REPORTED_TOO = ("suspicious_edges.csv", "model.json")
+REPORTED = ("environment.json", "metrics.json", "history.jsonl", "predictions.csv", "label_errors.csv")
+REPORTED_TOO = ("disagreeing_edges.csv", "model.json")
 RESUMED = ("config.json", "environment.json", "metrics.json", "run.lock")
 RECORDED = ("schema", SCHEMA_KEY, CHECKSUM_KEY)  # in config.json beside the configuration
 CHECKPOINT = "checkpoints/epoch-0000002"

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from confgcn.confidence.reasons import explain, without_edges
+from confgcn.confidence.explanations import explain, without_edges
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import AbstractMethod, Prediction, Shape
@@ -46,8 +46,8 @@ def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_node
     explanation = explain(method, six_nodes, 1)
     whole = method.predict(six_nodes).logits[1].double().log_softmax(0)
     torch.testing.assert_close(explanation.log_probabilities, whole, atol=1e-5, rtol=1e-5)
-    assert {reason.neighbour for reason in explanation.reasons} == {0, 2, 3}
-    for reason in explanation.reasons:
+    assert {reason.neighbour for reason in explanation.effects} == {0, 2, 3}
+    for reason in explanation.effects:
         left = [edge for edge in EDGES if set(edge) != {1, reason.neighbour}]
         without = method.predict(rebuilt(six_nodes, left)).logits[1].double().log_softmax(0)
         torch.testing.assert_close(reason.change, whole - without, atol=1e-5, rtol=1e-5)
@@ -55,8 +55,8 @@ def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_node
         assert reason.decisive == (reason.label_without != explanation.label)
     alone = method.predict(rebuilt(six_nodes, [(2, 3), (0, 4)])).logits[1].double().log_softmax(0)
     torch.testing.assert_close(explanation.without_all, alone, atol=1e-5, rtol=1e-5)
-    assert explanation.reads_edges
-    sizes = [abs(float(reason.change[explanation.label])) for reason in explanation.reasons]
+    assert explanation.uses_edges
+    sizes = [abs(float(reason.change[explanation.label])) for reason in explanation.effects]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) > 0
 
@@ -69,9 +69,9 @@ def test_influence_is_that_of_the_edge_into_the_node(six_nodes: Graph) -> None:
         (int(u), int(v)): float(r)
         for u, v, r in zip(six_nodes.adjacency.indices, six_nodes.adjacency.rows, influence, strict=True)
     }
-    for reason in explain(method, six_nodes, 1).reasons:
+    for reason in explain(method, six_nodes, 1).effects:
         assert reason.influence == pytest.approx(of_edge[reason.neighbour, 1])
-    assert explain(built("gcn", six_nodes), six_nodes, 1).reasons[0].influence is None
+    assert explain(built("gcn", six_nodes), six_nodes, 1).effects[0].influence is None
 
 
 def test_who_decides_is_named() -> None:
@@ -79,34 +79,34 @@ def test_who_decides_is_named() -> None:
     graph = Graph.build([(0, 1), (0, 2)], features, [0, 0, 1], node_names=["x", "loud", "quiet"])
     explanation = explain(MeanOfNeighbours(), graph, 0)
     assert explanation.label == 0
-    assert [(reason.name, reason.decisive) for reason in explanation.reasons] == [("loud", True), ("quiet", False)]
-    assert explanation.reasons[0].change[0] > 0 > explanation.reasons[0].change[1]
+    assert [(reason.name, reason.decisive) for reason in explanation.effects] == [("loud", True), ("quiet", False)]
+    assert explanation.effects[0].change[0] > 0 > explanation.effects[0].change[1]
     assert int(explanation.without_all.argmax()) == 1
 
 
 def test_of_many_neighbours_those_of_the_largest_influence_are_tried() -> None:
     graph = Graph.build([(0, v) for v in range(1, 8)], np.random.default_rng(0).normal(size=(8, 2)), [0, 1] * 4)
-    tried = explain(MeanOfNeighbours(), graph, 0, limit=3).reasons
+    tried = explain(MeanOfNeighbours(), graph, 0, limit=3).effects
     assert {reason.neighbour for reason in tried} == {5, 6, 7}
 
 
 def test_without_influence_those_of_the_fewest_edges_are_tried(six_nodes: Graph) -> None:
-    tried = explain(built("gcn", six_nodes), six_nodes, 0, limit=1).reasons  # neighbours 1 of three edges, 4 of one
+    tried = explain(built("gcn", six_nodes), six_nodes, 0, limit=1).effects  # neighbours 1 of three edges, 4 of one
     assert [reason.neighbour for reason in tried] == [4]
 
 
 def test_a_node_without_neighbours_has_no_reasons(six_nodes: Graph) -> None:
     explanation = explain(built("gcn", six_nodes), six_nodes, 5)
-    assert explanation.reasons == []
+    assert explanation.effects == []
     assert torch.equal(explanation.without_all, explanation.log_probabilities)
-    assert not explanation.reads_edges
+    assert not explanation.uses_edges
 
 
 @pytest.mark.parametrize("name", ["feat", "label_propagation"])
 def test_a_method_that_reads_no_edges_when_it_predicts_says_so(name: str, six_nodes: Graph) -> None:
     explanation = explain(built(name, six_nodes), six_nodes, 1)
-    assert len(explanation.reasons) == 3
-    assert not explanation.reads_edges
+    assert len(explanation.effects) == 3
+    assert not explanation.uses_edges
 
 
 def test_the_copy_has_nothing_of_what_the_graph_has_kept(six_nodes: Graph) -> None:
@@ -134,9 +134,9 @@ def test_neighbours_beyond_the_limit_are_counted() -> None:
     )
     for limit, tried in ((3, 3), (60, 60), (70, 60)):
         explanation = explain(MeanOfNeighbours(), graph, 0, limit=limit)
-        assert (len(explanation.reasons), explanation.not_tried) == (tried, 60 - tried)
+        assert (len(explanation.effects), explanation.not_tried) == (tried, 60 - tried)
     explanation = explain(MeanOfNeighbours(), graph, 0)
-    assert {reason.neighbour for reason in explanation.reasons} == set(range(11, 61))  # fifty, unless asked otherwise
+    assert {reason.neighbour for reason in explanation.effects} == set(range(11, 61))  # fifty, unless asked otherwise
     assert explanation.not_tried == 10
 
 
@@ -147,7 +147,7 @@ def test_a_negative_influence_counts_by_its_size() -> None:
             return Prediction(prediction.logits, influence=-1.0 * graph.adjacency.indices)
 
     graph = Graph.build([(0, v) for v in range(1, 5)], np.random.default_rng(0).normal(size=(5, 2)), [0, 1, 0, 1, 0])
-    tried = explain(Against(), graph, 0, limit=2).reasons
+    tried = explain(Against(), graph, 0, limit=2).effects
     assert {reason.neighbour: reason.influence for reason in tried} == {3: -3.0, 4: -4.0}
 
 

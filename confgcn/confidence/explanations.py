@@ -1,4 +1,4 @@
-"""Why a node is predicted as it is: what each neighbour adds, found by leaving it out."""
+"""Explanations of a prediction: the effect of removing each neighbour."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from confgcn.sparse import SparseStructure
 
 
 @dataclass(frozen=True, eq=False)
-class Reason:
-    """What one neighbour does to the prediction of a node.
+class NeighbourEffect:
+    """The effect of one neighbour on the prediction of a node.
 
     Attributes:
-        neighbour, name: who it is.
-        change: (C,), log-probability of each label with the edge less that without it: positive where it raised one.
-        label_without: what would be predicted without it.
-        decisive: is that another label?
-        influence: r_uv on the node, where the method has it.
+        neighbour, name: its position and its name.
+        change: (C,), log-probability of each label with the edge minus without it: positive where the edge raises it.
+        label_without: the label predicted without the edge.
+        decisive: whether that is a different label.
+        influence: r_uv on the node, where the method has one.
     """
 
     neighbour: int
@@ -35,54 +35,55 @@ class Reason:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why ``node`` is predicted as ``label``.
+    """The effects of the neighbours of ``node`` on its predicted ``label``.
 
     Attributes:
         log_probabilities: (C,), with all neighbours.
-        reasons: by the size of the change of the predicted label, largest first.
+        effects: sorted by the absolute change of the predicted label, largest first.
         without_all: (C,), log-probabilities without any neighbour.
-        not_tried: neighbours beyond the limit.
-        reads_edges: does the prediction change at all? If not, either the node has no neighbour, or the method does
-            not look at edges when it predicts: it has none to look at, or did so in its setup.
+        not_tried: number of neighbours beyond the limit.
+        uses_edges: whether the prediction changes at all. If not, the node has no neighbours, or the method does not
+            use edges at prediction time.
     """
 
     node: int
     label: int
     log_probabilities: Tensor
-    reasons: list[Reason]
+    effects: list[NeighbourEffect]
     without_all: Tensor
     not_tried: int
-    reads_edges: bool
+    uses_edges: bool
 
 
 def explain(method: AbstractMethod, graph: Graph, node: int, *, limit: int = 50) -> Explanation:
-    r"""Leave each neighbour out in turn, weights fixed.
+    r"""Remove each neighbour in turn, with fixed weights.
 
     .. math:: \Delta_u(c) = \log \hat{p}_v(c \mid G) - \log \hat{p}_v(c \mid G \setminus \{u, v\})
 
     (Occlusion: Zeiler, Fergus, ECCV 2014; of edges: Ying and others, GNNExplainer, NeurIPS 2019.) Of more than
-    ``limit`` neighbours those of the largest influence are tried; where the method has none, those of the fewest edges,
-    who have the fewest others to speak to.
+    ``limit`` neighbours those of the largest influence are tried; without influences, those of the lowest degree.
     """
     if not 0 <= node < graph.num_nodes:
         raise UsageError(f"node {node}: expected a position from 0 to {graph.num_nodes - 1}")
-    present = _log_probabilities(method, graph, node)
-    label = int(present.argmax())
+    with_all = _log_probabilities(method, graph, node)
+    label = int(with_all.argmax())
     row = slice(int(graph.neighbours.indptr[node]), int(graph.neighbours.indptr[node + 1]))
     neighbours = graph.neighbours.indices[row]
     influence = _influence_on(method, graph, row)
     rank_by = -graph.degrees[neighbours].double() if influence is None else influence.abs()
     tried = torch.argsort(rank_by, descending=True, stable=True)[:limit].sort().values
-    reasons = []
+    effects = []
     for place in tried.tolist():
         without = _log_probabilities(method, without_edges(graph, node, neighbours[place : place + 1]), node)
         left = int(without.argmax())
         neighbour, weight = int(neighbours[place]), None if influence is None else float(influence[place])
-        reasons.append(Reason(neighbour, graph.node_names[neighbour], present - without, left, left != label, weight))
-    reasons.sort(key=lambda reason: -abs(float(reason.change[label])))
-    alone = _log_probabilities(method, without_edges(graph, node, neighbours), node)
-    not_tried = len(neighbours) - len(tried)
-    return Explanation(node, label, present, reasons, alone, not_tried, not torch.equal(alone, present))
+        effects.append(
+            NeighbourEffect(neighbour, graph.node_names[neighbour], with_all - without, left, left != label, weight)
+        )
+    effects.sort(key=lambda effect: -abs(float(effect.change[label])))
+    without_all = _log_probabilities(method, without_edges(graph, node, neighbours), node)
+    not_tried, uses_edges = len(neighbours) - len(tried), not torch.equal(without_all, with_all)
+    return Explanation(node, label, with_all, effects, without_all, not_tried, uses_edges)
 
 
 def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
@@ -96,7 +97,9 @@ def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
 
 
 def _log_probabilities(method: AbstractMethod, graph: Graph, node: int) -> Tensor:
-    logits = method.predict(graph).logits[node]  # among all nodes: what is said of a blank one goes by the others
+    logits = method.predict(graph).logits[
+        node
+    ]  # of all nodes: the prior of a node without evidence depends on the others
     return logits.double().log_softmax(-1)
 
 

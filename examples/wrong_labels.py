@@ -1,7 +1,7 @@
 """Labels that somebody got wrong: give some papers a false topic, and see how far up the list of suspects they are."""
 
 from confgcn import ConfGCNClassifier, load_graph
-from confgcn.data.perturb import flip_training_labels
+from confgcn.data.perturbations import flip_training_labels
 
 demo = load_graph("demo")
 spoilt = flip_training_labels(demo, 0.1, seed=0)

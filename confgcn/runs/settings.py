@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, create_model
 
 from confgcn.data.input_files import naming
-from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.data.transforms import Columns, FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
@@ -33,10 +33,10 @@ Sections = dict[str, dict[str, Any]]
 
 
 class DataSettings(BaseModel):
-    """What is done to a graph before a method sees it.
+    """How a graph is prepared for a method.
 
-    All but ``feature_scaling`` is for experiments: a graph made harder on purpose (``confgcn.data.perturb``), drawn
-    with the seed of the run.
+    All but ``feature_scaling`` are perturbations for experiments (``confgcn.data.perturbations``), drawn with the seed
+    of the run.
     """
 
     model_config = SETTINGS
@@ -47,14 +47,18 @@ class DataSettings(BaseModel):
     held_back_validation: Share = 0.0
 
     def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | Columns | None = None) -> Graph:
-        """The graph as the method is to see it; ``fitted_on`` is that of the training, or the whole of a part."""
+        """The perturbed graph with scaled features; ``fitted_on`` is the graph of the training, or the whole graph."""
+        return scale_features(self.perturb(graph, seed=seed), self.feature_scaling, fitted_on=fitted_on)
+
+    def perturb(self, graph: Graph, *, seed: int) -> Graph:
+        """The graph with the perturbations, whose features are those of the given one."""
         if self.edges_between_classes:
             graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
         if self.flipped_labels:
             graph = flip_training_labels(graph, self.flipped_labels, seed=seed)
         if self.held_back_validation:
-            graph = hold_back_validation(graph, self.held_back_validation, seed=seed)
-        return scale_features(graph, self.feature_scaling, fitted_on=fitted_on)
+            graph = shrink_validation_set(graph, self.held_back_validation, seed=seed)
+        return graph
 
 
 @dataclass(frozen=True)

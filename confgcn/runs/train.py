@@ -39,7 +39,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     settings = request.settings()
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
-    check_fittable(settings.data.prepare(first, seed=request.seed), settings)
+    check_fittable(settings.data.perturb(first, seed=request.seed), settings)
     if kernels.active_name() == "pure":
         notify(f"kernels: {kernels.describe()}")
     with torch.device("meta"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
@@ -125,7 +125,7 @@ HARDER = {"edges_between_classes": 0.5, "flipped_labels": 0.5, "held_back_valida
 def test_edges_are_added_by_true_labels_and_features_scaled_last(small_graph: Graph) -> None:
     prepared = DataSettings(feature_scaling="rows", **HARDER).prepare(small_graph, seed=3)
     mixed = add_edges_between_classes(small_graph, 0.5, seed=3)
-    expected = hold_back_validation(flip_training_labels(mixed, 0.5, seed=3), 0.5, seed=3)
+    expected = shrink_validation_set(flip_training_labels(mixed, 0.5, seed=3), 0.5, seed=3)
     assert prepared.fingerprint == scale_features(expected, "rows").fingerprint
     flipped_first = add_edges_between_classes(flip_training_labels(small_graph, 0.5, seed=3), 0.5, seed=3)
     assert not torch.equal(flipped_first.adjacency.indices, prepared.adjacency.indices)

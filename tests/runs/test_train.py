@@ -15,6 +15,7 @@ import torch
 from confgcn.confidence.assessment import assess
 from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
+from confgcn.data.transforms import FeatureScaling, scale_features
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
 from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
@@ -317,3 +318,15 @@ def test_a_graph_is_read_again_only_where_its_split_is_another_one(monkeypatch: 
     assert len(list(graphs_of_runs(RunRequest(graph="cora", seeds=3)))) == 3
     assert len(list(graphs_of_runs(RunRequest(graph="cora_ml", seeds=3, split_seed=5)))) == 3
     assert asked == [0, 5, 6, 7]
+
+
+def test_features_are_scaled_once_per_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled: list[str] = []
+
+    def counting(graph: Graph, how: FeatureScaling, **fitted: Any) -> Graph:
+        scaled.append(how)
+        return scale_features(graph, how, **fitted)
+
+    monkeypatch.setattr("confgcn.runs.settings.scale_features", counting)
+    run(tmp_path / "run")
+    assert len(scaled) == 1

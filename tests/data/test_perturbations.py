@@ -1,4 +1,4 @@
-"""Graphs made harder: what is added or changed is counted pair by pair, and nothing else moves."""
+"""Perturbations change what they name, by the share they name, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from confgcn.data.perturb import add_edges_between_classes, flip_training_labels, hold_back_validation
+from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
 
@@ -17,7 +17,7 @@ Perturbation = Callable[..., Graph]
 CHANGED: dict[Perturbation, set[str]] = {
     add_edges_between_classes: {"adjacency", "edge_counts"},
     flip_training_labels: {"labels"},
-    hold_back_validation: {"validation"},
+    shrink_validation_set: {"validation"},
 }
 EACH = pytest.mark.parametrize("perturb", CHANGED, ids=lambda perturb: perturb.__name__)
 
@@ -90,7 +90,7 @@ def test_all_but_every_pair_is_drawn() -> None:
     found = [frozenset(pairs(add_edges_between_classes(graph, 3.5, seed=seed))) for seed in range(20)]
     assert {len(edges) for edges in found} == {9}
     assert len(frozenset.union(*found)) == 2 + 16
-    with pytest.raises(DataError, match=r"graph: 9 new edges .* more than half of what there can be"):
+    with pytest.raises(DataError, match=r"graph: 9 new edges .* more than half of the pairs"):
         add_edges_between_classes(graph, 4.5, seed=0)
 
 
@@ -149,7 +149,7 @@ def test_labels_of_a_single_class_cannot_be_flipped() -> None:
 @pytest.mark.parametrize(("share", "kept"), [(0.1, 27), (0.5, 15), (1.0, 0)])
 def test_so_many_validation_nodes_are_held_back(small_graph: Graph, share: float, kept: int) -> None:
     assert len(small_graph.validation) == 30
-    graph = hold_back_validation(small_graph, share, seed=0)
+    graph = shrink_validation_set(small_graph, share, seed=0)
     assert len(graph.validation) == kept
     assert set(graph.validation.tolist()) <= set(small_graph.validation.tolist())
     assert graph.validation.tolist() == sorted(set(graph.validation.tolist()))

@@ -1,4 +1,4 @@
-"""A graph made harder on purpose, to see what confidences are worth: strangers as neighbours, wrong labels."""
+"""Random changes to a graph for experiments on robustness: edges between classes, wrong labels, fewer labels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from confgcn.graph.validation import IntArray
 
 
 def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph:
-    """The graph with random new edges between nodes of different known labels: ``share`` times the edges it has.
+    """Add random edges between nodes of different known labels: ``share`` times the number of edges.
 
-    Pairs are drawn uniformly, and again where they are of one class or there already.
+    Pairs are drawn uniformly; pairs of one class and existing edges are drawn again.
     """
     source, target = graph.neighbours.indices.numpy(), graph.neighbours.rows.numpy()
     present = _keys(source[source < target], target[source < target], graph.num_nodes)
     known = np.flatnonzero(graph.labels.numpy() >= 0)
     count = round(share * len(present))
-    _check_room(graph, known, present, count)
+    _check_enough_pairs(graph, known, present, count)
     generator = np.random.default_rng(seed)
     added: IntArray = np.empty(0, dtype=np.int64)
     while len(added) < count:
@@ -38,7 +38,7 @@ def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph
 
 
 def flip_training_labels(graph: Graph, share: float, *, seed: int) -> Graph:
-    """The graph with ``share`` of its training labels, drawn at random, changed to another class, drawn likewise."""
+    """Change a random ``share`` of the training labels to another random class."""
     if graph.num_classes < 2:
         raise DataError(f"{graph.name}: labels of a single class cannot be flipped")
     generator = np.random.default_rng(seed)
@@ -49,23 +49,23 @@ def flip_training_labels(graph: Graph, share: float, *, seed: int) -> Graph:
     return replace(graph, labels=labels)
 
 
-def hold_back_validation(graph: Graph, share: float, *, seed: int) -> Graph:
-    """The graph with ``share`` of its validation nodes, drawn at random, in no part of the split."""
+def shrink_validation_set(graph: Graph, share: float, *, seed: int) -> Graph:
+    """Remove a random ``share`` of the validation nodes from the split."""
     order = np.random.default_rng(seed).permutation(graph.validation.numpy())
     kept = order[round(share * len(order)) :]
     return replace(graph, validation=torch.from_numpy(np.sort(kept)))
 
 
 def _keys(one: IntArray, other: IntArray, num_nodes: int) -> IntArray:
-    """A number for each undirected pair."""
+    """One number for each undirected pair."""
     keys: IntArray = np.minimum(one, other) * num_nodes + np.maximum(one, other)
     return keys
 
 
-def _check_room(graph: Graph, known: IntArray, present: IntArray, count: int) -> None:
+def _check_enough_pairs(graph: Graph, known: IntArray, present: IntArray, count: int) -> None:
     sizes = np.bincount(graph.labels.numpy()[known]) if len(known) else np.zeros(1, dtype=np.int64)
     pairs = (int(sizes.sum()) ** 2 - int((sizes**2).sum())) // 2
     one, other = (graph.labels.numpy()[ends] for ends in np.divmod(present, graph.num_nodes))
     taken = int(((one != other) & (one >= 0) & (other >= 0)).sum())
-    if pairs - taken < 2 * count:  # at most half of the pairs are ever asked for: drawing ends soon
-        raise DataError(f"{graph.name}: {count} new edges between its classes are more than half of what there can be")
+    if pairs - taken < 2 * count:  # with at most half of the pairs, drawing ends soon
+        raise DataError(f"{graph.name}: {count} new edges between classes are more than half of the pairs left")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+import confgcn as confgcn_package
 from confgcn.cli.main import main
 from confgcn.io.locks import locked_folder
 from reproduction.jobs import Job, Variant
@@ -21,6 +25,7 @@ from reproduction.results import Results, RunRecord
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
+PACKAGE = Path(confgcn_package.__file__).parent
 SMALL = ("--datasets", "demo", "--methods", "label_propagation", "--seeds", "1", "--jobs", "1")
 
 
@@ -229,3 +234,35 @@ def test_a_damaged_table_of_results_is_an_error_of_the_data(confgcn: Callable[..
     assert said.code == 3
     assert "results.csv, line 3" in said.err
     assert (out / "results.csv").read_bytes() == before
+
+
+def test_without_a_checkout_it_says_where_to_get_one(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "site" / "confgcn", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    words = [sys.executable, "-m", "confgcn", "reproduce", "table1", "--datasets", "demo", "--out", "out"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "works only in a checkout of the repository" in done.stderr
+    assert str(tmp_path / "site" / "confgcn") in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_in_a_checkout_it_works_from_any_directory(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    start = f"import sys; sys.path.append({str(PACKAGE.parent)!r}); from confgcn.__main__ import run; run()"
+    words = [sys.executable, "-P", "-c", start, "reproduce", "table1", "--datasets", "demo", "--out", "out"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["out/results.md", "out/table1.md", "out/table1.tex"]
+
+
+def test_the_installed_package_holds_no_experiment_of_the_paper() -> None:
+    settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]
+    find = settings["packages"]["find"]
+    assert (find["include"], find.get("exclude", [])) == (["confgcn*"], [])
+    folders = [path.name for path in PACKAGE.parent.iterdir() if path.is_dir() and not path.name.endswith(".egg-info")]
+    assert [name for name in folders if any(fnmatch(name, pattern) for pattern in find["include"])] == ["confgcn"]
+    patterns = [pattern for patterns in settings["package-data"].values() for pattern in patterns]
+    files = {file.relative_to(PACKAGE) for pattern in patterns for file in PACKAGE.glob(pattern)}
+    assert not [file for file in files if "results" in file.name or file.suffix == ".csv"]

@@ -12,8 +12,12 @@ from reproduction.results import Results, RunRecord
 from reproduction.summaries import (
     FEWEST_PAIRS,
     accuracy_cell,
+    all_satisfy,
     bootstrap_interval,
     group_cells,
+    has_interval,
+    is_above,
+    is_below,
     mean_of,
     paired,
     paired_difference,
@@ -133,3 +137,42 @@ def test_runs_of_a_variant_are_those_of_every_seed(results: Results, keep: Calla
     keep("demo", GCN.changed("deep", num_layers=3), 0.9)
     found = results.runs("demo", GCN)
     assert [run.measured.test_accuracy for run in found.values()] == [0.1, None, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "above", "below"),
+    [
+        (0.1, 0.2, True, False),
+        (-0.2, -0.1, False, True),
+        (-0.1, 0.2, False, False),
+        (0.0, 0.2, False, False),
+        (-0.2, 0.0, False, False),
+        (None, None, False, False),
+    ],
+    ids=["above", "below", "on both sides", "zero at its low end", "zero at its high end", "of few pairs"],
+)
+def test_a_difference_is_above_or_below_if_its_interval_excludes_zero(
+    low: float | None, high: float | None, above: bool, below: bool
+) -> None:
+    difference = {"mean": 0.1, "low": low, "high": high}
+    assert (is_above(difference), is_below(difference)) == (above, below)
+
+
+def test_no_difference_is_neither_above_nor_below() -> None:
+    assert (is_above(None), is_below(None)) == (False, False)
+
+
+def test_an_interval_is_there_where_there_are_pairs_enough() -> None:
+    found = [{"mean": 0.1, "low": 0.0, "high": 0.2}, {"mean": 0.1, "low": None, "high": None}, None]
+    assert [has_interval(difference) for difference in found] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("lows", "outcome"),
+    [((0.1, 0.2), True), ((0.1, -0.1), False), ((0.1, None), None), ((-0.1, None), False), ((None, None), None)],
+)
+def test_one_failing_difference_decides_even_if_others_have_no_interval(
+    lows: tuple[float | None, ...], outcome: bool | None
+) -> None:
+    differences = [{"mean": 0.0, "low": low, "high": None if low is None else 0.3} for low in lows]
+    assert all_satisfy(differences, is_above) is outcome

@@ -11,10 +11,8 @@ from confgcn.data.perturbations import add_edges_between_classes, flip_training_
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.io.toml import read_toml
 from confgcn.models.registry import METHODS, method_class
-from confgcn.runs.settings import ANY, FOLDER, DataSettings, hyperparameters, preset_names, resolve
-from confgcn.training.recipe import Recipe
+from confgcn.runs.settings import ANY, DataSettings, hyperparameters, preset_names, resolve
 
 # c, dropout, gamma, L2, smooth, label, const, reg: the options the authors published for each data set
 PUBLISHED = {
@@ -108,15 +106,6 @@ def test_overrides_find_their_section() -> None:
 def test_what_cannot_be_used_is_named(arguments: tuple[str, str, str, dict[str, Any]], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         resolve(*arguments)
-
-
-def test_search_spaces_name_settings_that_exist() -> None:
-    models = [DataSettings, Recipe, *(hyperparameters(method_class(method)) for method in METHODS)]
-    known = {name for model in models for name in model.model_fields}
-    spaces = list((FOLDER / "spaces").glob("*.toml"))
-    assert spaces
-    for space in spaces:
-        assert set(read_toml(space)) <= known
 
 
 HARDER = {"edges_between_classes": 0.5, "flipped_labels": 0.5, "held_back_validation": 0.5}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from functools import partial
 
+import pytest
 import torch
 from torch.autograd import gradcheck
 
@@ -62,3 +65,34 @@ def test_rows_of_dense_and_sparse_features_may_be_named_more_than_once() -> None
     assert torch.equal(rows_of(dense, nodes), dense[nodes])
     picked = rows_of(sparse, nodes)
     assert torch.equal(torch.from_numpy(picked.to_scipy().toarray()), dense[nodes])
+
+
+@pytest.mark.parametrize("derive", ["rows", "transposed", "mirror", "without_diagonal"])
+def test_a_dropped_structure_is_freed_at_once(derive: str) -> None:
+    """Without waiting for the garbage collector, which looks for cycles of references."""
+    structure = SparseStructure(torch.tensor([0, 2, 4]), torch.tensor([0, 1, 0, 1]), (2, 2))
+    getattr(structure, derive)
+    reference = weakref.ref(structure)
+    gc.disable()
+    try:
+        del structure
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_what_is_derived_on_another_device_is_what_is_derived_on_the_cpu(structure: SparseStructure) -> None:
+    moved = structure.to("meta")
+    assert moved.to("cpu") is structure
+    assert structure.to("meta") is moved
+    assert (moved.mirror is None) == (structure.mirror is None)
+    assert moved.rows.shape == structure.rows.shape
+    for ours, theirs in zip(moved.transposed, structure.transposed, strict=True):
+        assert (ours.device.type, ours.shape) == ("meta", theirs.shape)
+
+
+def test_sorting_gives_the_same_transpose_as_counting(structure: SparseStructure) -> None:
+    found, order = structure._transposed_by_sorting()
+    expected, expected_order = structure.transposed
+    assert found.equals(expected)
+    assert torch.equal(order, expected_order)

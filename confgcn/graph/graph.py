@@ -140,6 +140,31 @@ class Graph:
         return len(self.class_names)
 
     @property
+    def device(self) -> torch.device:
+        return self.labels.device
+
+    def to(self, device: torch.device | str) -> Graph:
+        """The same graph with its tensors on this device."""
+        device = torch.device(device)
+        if device == self.device:
+            return self
+        moved = replace(
+            self,
+            adjacency=self.adjacency.to(device),
+            features=self.features.to(device),
+            **{name: getattr(self, name).to(device) for name in ("labels", "node_ids", *SPLITS)},
+            edge_weight=None if self.edge_weight is None else self.edge_weight.to(device),
+            sample=None if self.sample is None else self.sample.to(device),
+        )
+        moved.__dict__["_host"] = self if self.device.type == "cpu" else self._host
+        return moved
+
+    @cached_property
+    def _host(self) -> Graph | None:
+        """The graph on the CPU that this one is a copy of, where it is one."""
+        return None
+
+    @property
     def halo(self) -> Halo | None:
         """The exchange of rows with other shards; None for a whole graph."""
         return None if self.shard is None else self.shard.halo
@@ -151,7 +176,7 @@ class Graph:
     @cached_property
     def batch_nodes(self) -> Tensor | None:
         """The rows that have terms in the loss; None for all."""
-        return None if self.sample is None else torch.arange(self.sample.batch_size)
+        return None if self.sample is None else torch.arange(self.sample.batch_size, device=self.device)
 
     @property
     def batch_node_rows(self) -> Tensor | slice:
@@ -217,8 +242,12 @@ class Graph:
     @cached_property
     def node_rows(self) -> Tensor | slice:
         """Rows of the nodes in a table indexed by node id; a slice where they are consecutive."""
+        if self._host is not None:
+            rows = self._host.node_rows
+            return rows if isinstance(rows, slice) else rows.to(self.device)
         first = int(self.node_ids[0])
-        is_consecutive = torch.equal(self.node_ids, torch.arange(first, first + self.num_nodes))
+        consecutive = torch.arange(first, first + self.num_nodes, device=self.device)
+        is_consecutive = torch.equal(self.node_ids, consecutive)
         return slice(first, first + self.num_nodes) if is_consecutive else self.node_ids
 
     def receptive_field(self, nodes: Tensor | None, *, depth: int) -> ReceptiveField:
@@ -230,10 +259,19 @@ class Graph:
         field = self._receptive_fields.get((split, depth))
         if field is None:
             with torch.inference_mode(False):  # cached tensors are used in training too
-                field = ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
+                field = self._find_receptive_field(nodes, split, depth)
             if split:
                 self._receptive_fields[split, depth] = field
         return field
+
+    def _find_receptive_field(self, nodes: Tensor | None, split: str, depth: int) -> ReceptiveField:
+        host = self._host
+        if host is None or not split:
+            return ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
+        found = host.receptive_field(getattr(host, split), depth=depth)
+        features = self.features if found.features is host.features else found.features.to(self.device)
+        edges = None if found.edges is None else found.edges.to(self.device)
+        return ReceptiveField(nodes, edges, features, tuple(hop.to(self.device) for hop in found.hops))
 
     @cached_property
     def _receptive_fields(self) -> dict[tuple[str, int], ReceptiveField]:

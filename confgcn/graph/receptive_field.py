@@ -26,6 +26,10 @@ class Hop:
     edges: Tensor | None
     own: Tensor | None
 
+    def to(self, device: torch.device) -> Hop:
+        """The same hop on this device."""
+        return Hop(self.structure.to(device), _moved(self.edges, device), _moved(self.own, device))
+
     def pick(self, of_field: Tensor) -> Tensor:
         """The values at this hop's edges, from values at the field's edges."""
         return of_field if self.edges is None else of_field.index_select(0, self.edges)
@@ -61,7 +65,7 @@ class ReceptiveField:
         for _ in range(depth):
             hop, targets = _hop_into(adjacency, targets)
             hops.insert(0, hop)
-        edges = hops[0].edges if hops else torch.empty(0, dtype=torch.long)
+        edges = hops[0].edges if hops else torch.empty(0, dtype=torch.long, device=adjacency.device)
         numbered = (replace(hop, edges=_places_among(edges, hop.edges)) for hop in hops)
         return cls(nodes, edges, features if targets is None else rows_of(features, targets), tuple(numbered))
 
@@ -79,6 +83,10 @@ def _hop_into(adjacency: SparseStructure, targets: Tensor | None) -> tuple[Hop, 
     if len(sources) > NEARLY_ALL * adjacency.shape[1]:
         return Hop(structure, edges, targets), None
     return Hop(structure.at_columns(sources), edges, torch.searchsorted(sources, targets)), sources
+
+
+def _moved(tensor: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if tensor is None else tensor.to(device)
 
 
 def _places_among(of_field: Tensor | None, edges: Tensor | None) -> Tensor | None:

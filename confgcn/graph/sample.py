@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 
@@ -20,3 +21,7 @@ class Sample:
     labelled: Tensor
     num_nodes: int
     num_train: int
+
+    def to(self, device: torch.device) -> Sample:
+        """The same sample with its tensors on this device."""
+        return replace(self, labelled=self.labelled.to(device))

@@ -16,11 +16,11 @@ def random_walks(neighbours: SparseStructure, starts: Tensor, *, length: int) ->
     Shapes: ``starts`` (walks,) -> (walks, ``length``), the start included.
     """
     degrees = neighbours.indptr.diff()
-    walks = torch.empty(length, len(starts), dtype=torch.long)
+    walks = torch.empty(length, len(starts), dtype=torch.long, device=starts.device)
     walks[0] = starts
     for before, after in pairwise(walks):
         degree = degrees[before]
-        choice = (torch.rand(len(starts), dtype=torch.double) * degree).long()
+        choice = (torch.rand(len(starts), dtype=torch.double).to(degree.device) * degree).long()
         edge = (neighbours.indptr[before] + choice).clamp(max=max(neighbours.num_entries - 1, 0))
         torch.where(degree > 0, neighbours.indices[edge] if neighbours.num_entries else before, before, out=after)
     return walks.T
@@ -44,6 +44,6 @@ def with_negatives(
 
     Shapes: (pairs,) each -> three of (pairs * (1 + ``num_negatives``),).
     """
-    negatives = torch.randint(num_nodes, (num_negatives * len(centre),))
-    sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(negatives))])
+    negatives = torch.randint(num_nodes, (num_negatives * len(centre),)).to(centre.device)
+    sign = torch.cat([torch.ones(len(centre)), -torch.ones(len(negatives))]).to(centre.device)
     return centre.repeat(1 + num_negatives), torch.cat([other, negatives]), sign

@@ -1,7 +1,8 @@
-"""The numerical core under :mod:`confgcn.ops`: loops over the entries of a sparse structure, without gradients.
+"""The loops under :mod:`confgcn.ops`, over the entries of a sparse structure and without gradients.
 
-There are two: ``pure``, in torch alone, always there; and ``compiled``, in C++, where it could be built. Both do the
-same sums and agree to the rounding of the numbers. ``CONFGCN_KERNELS=pure`` or ``compiled`` asks for one of them.
+There are two implementations: ``pure``, in torch, for tensors on any device; and ``compiled``, in C++, for tensors on
+the CPU where the library could be built. Their results agree up to rounding. The environment variable
+``CONFGCN_KERNELS`` selects one (``pure`` or ``compiled``).
 """
 
 from __future__ import annotations
@@ -58,8 +59,13 @@ class Kernels(Protocol):
 _chosen: Kernels | None = None
 
 
+def kernels_for(values: Tensor) -> Kernels:
+    """The kernels for this tensor: the selected ones on the CPU, the pure ones on other devices."""
+    return active() if values.is_cpu else pure
+
+
 def active() -> Kernels:
-    """The kernels in use, in all threads."""
+    """The kernels selected for tensors on the CPU, in all threads."""
     global _chosen
     if _chosen is None:
         _chosen = _default()
@@ -67,26 +73,26 @@ def active() -> Kernels:
 
 
 def active_name() -> Name:
-    """What :func:`active` gives is called."""
+    """The name of the kernels that :func:`active` returns."""
     return "pure" if active() is pure else "compiled"
 
 
 def describe() -> str:
-    """The kernels in use in a few words, and what to do for faster ones."""
+    """A description of the selected kernels, and what to do for faster ones."""
     if active() is compiled:
         return f"compiled, {library.instructions()}"
     return "pure torch" if library.available() else f"pure torch, which is slower; {library.why_not()}"
 
 
 def use(name: Name) -> None:
-    """From now on these kernels are used."""
+    """Select these kernels."""
     global _chosen
     _chosen = _named(name)
 
 
 @contextmanager
 def using(name: Name) -> Iterator[None]:
-    """Within, these kernels are used."""
+    """Select these kernels within a block."""
     global _chosen
     before = _chosen
     use(name)
@@ -112,5 +118,5 @@ def _named(name: str) -> Kernels:
 
 
 def all_finite(values: Tensor) -> bool:
-    """Is every number finite?"""
-    return active().all_finite(values)
+    """Whether every number is finite."""
+    return kernels_for(values).all_finite(values)

@@ -1,4 +1,4 @@
-"""The library built from ``kernels.cpp``: where it is, and its functions by name and type of number."""
+"""The shared library built from ``kernels.cpp``: finding it, and its functions by name and dtype."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-INTERFACE = 2  # of kernels.cpp: a library built from another one is not called
+INTERFACE = 2  # of kernels.cpp: a library with another interface is not used
 
-_TYPES = {torch.float32: "float32", torch.float64: "float64"}
+TYPES = {torch.float32: "float32", torch.float64: "float64"}
 _KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "r": ctypes.c_double}
 
-# The arguments of each function of interface.h: p a buffer, i a whole number, r a real one.
+# The arguments of each function of interface.h: p a buffer, i an integer, r a real number.
 _ARGUMENTS = {
     "distance": "ipppppipi",
     "distance_gradient": "ipppppipppi",
@@ -33,13 +33,13 @@ _ARGUMENTS = {
 
 
 def available() -> bool:
-    """Is there a library that can be called?"""
+    """Whether there is a library that can be called."""
     return library() is not None
 
 
 def why_not() -> str:
-    """Why there is none, and what to do."""
-    return "there are no compiled kernels in this installation: install it again with a C++ compiler at hand"
+    """Why there is no library, and what to do."""
+    return "this installation has no compiled kernels: install a C++ compiler, then install confgcn again"
 
 
 def instructions() -> str:
@@ -52,7 +52,7 @@ def instructions() -> str:
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The library, or None where there is none that can be called."""
+    """The library, or None where none can be called."""
     here = Path(__file__).parent
     for path in (here / f"_compiled{suffix}" for suffix in EXTENSION_SUFFIXES):
         if path.is_file():
@@ -66,17 +66,17 @@ def _opened(path: Path) -> ctypes.CDLL | None:
         if opened.confgcn_interface() != INTERFACE:
             return None
         opened.confgcn_instructions.restype = ctypes.c_char_p
-    except (OSError, AttributeError):  # built for another machine, or not ours
+    except (OSError, AttributeError):  # built for another machine, or another library
         return None
     return opened
 
 
 @cache
 def function(name: str, dtype: torch.dtype) -> Any:
-    """A function of the library for numbers of this type."""
-    if dtype not in _TYPES:
-        raise TypeError(f"numbers must be float32 or float64, got {dtype}")
-    found = getattr(library(), f"confgcn_{name}_{_TYPES[dtype]}")
+    """A function of the library for this dtype."""
+    if dtype not in TYPES:
+        raise TypeError(f"expected float32 or float64, got {dtype}")
+    found = getattr(library(), f"confgcn_{name}_{TYPES[dtype]}")
     found.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
     found.restype = ctypes.c_int64 if name == "all_finite" else None
     return found

@@ -1,7 +1,8 @@
-"""The kernels in torch alone: no compiler is needed, nothing is built.
+"""The kernels in torch, for tensors on any device.
 
-Sums over edges are products with a compressed matrix, so they are formed in one order and have the same bits every
-time; torch's own gradient of ``x[index]`` does not with two threads. ``index_select`` takes a third of its time.
+On the CPU sums over edges are products with a compressed matrix, whose order of summation does not depend on the
+number of threads; that of torch's gradient of ``x[index]`` does. ``index_select`` takes a third of the time of
+``x[index]``.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from torch import Tensor
 
 from confgcn.sparse import SparseStructure
 
-# torch's softmax takes four times as long as its parts on rows as short as this, and less on long ones.
+# On rows up to this long torch's softmax takes four times as long as its parts; on longer ones it is faster.
 _NARROW = 16
+
+# Devices on which torch multiplies compressed sparse matrices; on others messages are gathered and added up.
+_WITH_SPARSE_PRODUCTS = ("cpu", "cuda")
 
 
 def edge_distance(structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
@@ -40,8 +44,8 @@ def edge_distance_gradient(
 
 
 def softmax(structure: SparseStructure, scores: Tensor) -> Tensor:
-    # Shifting by the largest score of each row changes nothing but keeps exp() in range.
-    highest = torch.segment_reduce(scores, "max", offsets=structure.indptr, axis=0)
+    # Shifting by the largest score of each row keeps exp() in range and leaves the result unchanged.
+    highest = torch.segment_reduce(scores.contiguous(), "max", offsets=structure.indptr, axis=0)
     exponential = (scores - highest.index_select(0, structure.rows)).exp_()
     sums = sum_rows(structure, exponential)
     return exponential.div_(sums.index_select(0, structure.rows))
@@ -86,8 +90,8 @@ def entry_products(structure: SparseStructure, left: Tensor, right: Tensor) -> T
 
 
 def drop(values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
-    bits = _split_mix(seed, start // 4, (values.numel() + 3) // 4).view(torch.int16)[: values.numel()]
-    # As signed numbers the bits 0 .. 65535 are 0 .. 32767, -32768 .. -1: half a turn puts them in order.
+    bits = _split_mix(seed, start // 4, (values.numel() + 3) // 4, values.device).view(torch.int16)[: values.numel()]
+    # As signed numbers the bits 0 .. 65535 are 0 .. 32767, -32768 .. -1: flipping the first bit puts them in order.
     dropped = (bits ^ -(2**15)).view(values.shape) > threshold - 1 - 2**15
     return values.mul(scale).masked_fill_(dropped, 0.0)
 
@@ -102,19 +106,19 @@ def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, nu
 
 
 def all_finite(values: Tensor) -> bool:
-    return bool(torch.isfinite(values.sum()) or torch.isfinite(values).all())  # a sum may be too large
+    return bool(torch.isfinite(values.sum()) or torch.isfinite(values).all())  # a sum may overflow
 
 
-def _split_mix(seed: int, first: int, count: int) -> Tensor:
-    """Numbers of the generator SplitMix64 (Steele, Lea, Flood 2014) begun with this seed."""
-    z = torch.arange(first + 1, first + count + 1).mul_(_signed(0x9E3779B97F4A7C15)).add_(seed)
+def _split_mix(seed: int, first: int, count: int, device: torch.device) -> Tensor:
+    """Numbers of the generator SplitMix64 (Steele, Lea, Flood 2014) started with this seed."""
+    z = torch.arange(first + 1, first + count + 1, device=device).mul_(_signed(0x9E3779B97F4A7C15)).add_(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = z.bitwise_xor_(_shifted_right(z, shift)).mul_(_signed(factor))
     return z.bitwise_xor_(_shifted_right(z, 31))
 
 
 def _shifted_right(numbers: Tensor, places: int) -> Tensor:
-    """With zeros coming in, whatever the sign."""
+    """Logical shift: zeros are shifted in, whatever the sign."""
     return (numbers >> places).bitwise_and_((1 << (64 - places)) - 1)
 
 
@@ -124,33 +128,37 @@ def _signed(number: int) -> int:
 
 
 def _product(structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
-    return _matrix(structure, values.contiguous()) @ dense
+    if values.device.type in _WITH_SPARSE_PRODUCTS:
+        return _matrix(structure, values.contiguous()) @ dense
+    messages = dense.index_select(0, structure.indices) * values[:, None]
+    return dense.new_zeros(structure.shape[0], dense.shape[1]).index_add_(0, structure.rows, messages)
 
 
 def _sampled_product(structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor:
-    nothing = left.new_zeros(structure.num_entries)
-    matrix = _matrix(structure, nothing)
+    if left.device.type not in _WITH_SPARSE_PRODUCTS:
+        return (left.index_select(0, structure.rows) * right.index_select(0, structure.indices)).sum(1)
+    matrix = _matrix(structure, left.new_zeros(structure.num_entries))
     sampled: Tensor = torch.sparse.sampled_addmm(matrix, left.contiguous(), right.contiguous().T)
     return sampled.values()
 
 
 def _matrix(structure: SparseStructure, values: Tensor) -> Tensor:
-    _hear_beta_notice()
+    _silence_beta_warning()
     return torch.sparse_csr_tensor(structure.indptr, structure.indices, values, structure.shape, check_invariants=False)
 
 
 @cache
-def _hear_beta_notice() -> None:
-    """torch says once in a process that this layout is in beta: let it say so here, unheard."""
+def _silence_beta_warning() -> None:
+    """torch warns once in a process that this layout is in beta: trigger the warning here and ignore it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        nothing = torch.empty(0, dtype=torch.long)
-        torch.sparse_csr_tensor(torch.tensor([0, 0]), nothing, torch.empty(0), (1, 1), check_invariants=False)
+        no_entries = torch.empty(0, dtype=torch.long)
+        torch.sparse_csr_tensor(torch.tensor([0, 0]), no_entries, torch.empty(0), (1, 1), check_invariants=False)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The pairs of nodes that edges join; where every edge is there both ways, a pair stands for the two of them.
+    """The pairs of nodes with an edge; in a symmetric structure both directions of an edge are one pair.
 
     Shapes: ``source``, ``target`` (P,); ``of_edge`` (E,), the pair of each edge; ``ends`` (N, P), the pairs of each
     node, with ``sign`` (2 P,): -1 where the node is the pair's target, 1 where it is the source.
@@ -162,14 +170,18 @@ class _Pairs:
     ends: SparseStructure
     sign: Tensor
 
+    def to(self, device: torch.device) -> _Pairs:
+        source, target, of_edge, sign = (t.to(device) for t in (self.source, self.target, self.of_edge, self.sign))
+        return _Pairs(source, target, of_edge, self.ends.to(device), sign)
+
 
 _PAIRS: WeakKeyDictionary[SparseStructure, _Pairs] = WeakKeyDictionary()
 
 
 def _pairs(structure: SparseStructure) -> _Pairs:
     if structure not in _PAIRS:
-        with torch.inference_mode(False):  # what is kept serves training too
-            _PAIRS[structure] = _find_pairs(structure)
+        with torch.inference_mode(False):  # cached tensors are used in training too
+            _PAIRS[structure] = _find_pairs(structure.on_cpu).to(structure.device)
     return _PAIRS[structure]
 
 
@@ -185,6 +197,6 @@ def _find_pairs(structure: SparseStructure) -> _Pairs:
 
 
 def _across(pairs: _Pairs, mu: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
-    """Differences of mu and sums of precisions over every pair, (P, C) each, the caller's to overwrite."""
+    """Differences of mu and sums of precisions over every pair, (P, C) each; new tensors that may be overwritten."""
     difference = mu.index_select(0, pairs.source).sub_(mu.index_select(0, pairs.target))
     return difference, precision.index_select(0, pairs.source).add_(precision.index_select(0, pairs.target))

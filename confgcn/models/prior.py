@@ -25,7 +25,7 @@ def class_prior(graph: Graph, informed: Tensor) -> Tensor:
     In a shard of a graph it is the prior of the whole graph: all shards must call it together.
     """
     labels = torch.bincount(graph.train_labels, minlength=graph.num_classes)
-    number = torch.tensor([len(informed)], dtype=torch.double)
+    number = torch.tensor([len(informed)], dtype=torch.double, device=informed.device)
     own = torch.cat([informed.sum(0, dtype=torch.double), labels.double(), number])
     sums, counts, number = graph.sum_over_shards(own).split([graph.num_classes, graph.num_classes, 1])
     prior: Tensor = (counts + 1) * (1 + TILT * sums / number.clamp(min=1))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.dropout import Mask
 from confgcn.ops.dropout import dropout as dropout_of
 from confgcn.ops.function import HandDerived
@@ -81,12 +81,12 @@ class _Convolution(HandDerived):
         ctx.rows, ctx.halo = len(message), halo
         message = append_halo_rows(message, halo)
         ctx.save_for_backward(edge_weights, features, weight, message)
-        return kernels.active().multiply(adjacency, edge_weights, message)
+        return kernels_for(message).multiply(adjacency, edge_weights, message)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         HandDerived.refuse_second_derivative()
-        core = kernels.active()
+        core = kernels_for(gradient)
         edge_weights, features, weight, message = ctx.saved_tensors
         dropped = _Dropped(features, ctx.structure, ctx.mask)
         needs_edges, needs_features, _, needs_bias, *_ = ctx.needs_input_grad
@@ -109,7 +109,7 @@ class _Dropped:
     def times(self, weight: Tensor) -> Tensor:
         """D(X) W."""
         if self.structure is not None:
-            return kernels.active().multiply(self.structure, self.drop(self.features), weight)
+            return kernels_for(weight).multiply(self.structure, self.drop(self.features), weight)
         product = weight.new_empty(self.features.shape[0], weight.shape[1])
         for rows, block in self.blocks():
             torch.mm(block, weight, out=product[rows])
@@ -118,7 +118,7 @@ class _Dropped:
     def transposed_times(self, dense: Tensor) -> Tensor:
         """D(X)^T B."""
         if self.structure is not None:
-            return kernels.active().multiply_transposed(self.structure, self.drop(self.features), dense)
+            return kernels_for(dense).multiply_transposed(self.structure, self.drop(self.features), dense)
         product = dense.new_zeros(self.features.shape[1], dense.shape[1])
         for rows, block in self.blocks():
             product.addmm_(block.T, dense[rows])
@@ -127,7 +127,7 @@ class _Dropped:
     def gradient(self, to_product: Tensor, weight: Tensor) -> Tensor:
         """dL/dX for the gradient of D(X) W."""
         if self.structure is not None:
-            return self.drop(kernels.active().entry_products(self.structure, to_product, weight))
+            return self.drop(kernels_for(weight).entry_products(self.structure, to_product, weight))
         return self.drop(to_product @ weight.T)
 
     def drop(self, values: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseStructure
 
@@ -33,10 +33,10 @@ class _EdgeDistance(HandDerived):
     def forward(ctx: Any, mu: Tensor, precision: Tensor, adjacency: SparseStructure) -> Tensor:
         ctx.adjacency = adjacency
         ctx.save_for_backward(mu, precision)
-        return kernels.active().edge_distance(adjacency, mu, precision)
+        return kernels_for(mu).edge_distance(adjacency, mu, precision)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
         HandDerived.refuse_second_derivative()
         mu, precision = ctx.saved_tensors
-        return *kernels.active().edge_distance_gradient(ctx.adjacency, mu, precision, gradient), None
+        return *kernels_for(mu).edge_distance_gradient(ctx.adjacency, mu, precision, gradient), None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseMatrix
 
@@ -34,7 +34,7 @@ class Mask:
 
     def apply(self, values: Tensor, start: int = 0) -> Tensor:
         """The values that stay, zero for the others; of a part that begins at ``start``, a multiple of four."""
-        return kernels.active().drop(values, self.seed, start, self.threshold, self.scale)
+        return kernels_for(values).drop(values, self.seed, start, self.threshold, self.scale)
 
 
 def dropout(features: Tensor | SparseMatrix, rate: float, *, training: bool) -> Tensor | SparseMatrix:

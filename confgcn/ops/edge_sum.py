@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseStructure
 
@@ -32,6 +32,6 @@ class _EdgeSum(HandDerived):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
         HandDerived.refuse_second_derivative()
         transposed, order = ctx.adjacency.transposed
-        to_target = kernels.active().sum_rows(ctx.adjacency, gradient)
-        to_source = kernels.active().sum_rows(transposed, gradient.index_select(0, order))
+        to_target = kernels_for(gradient).sum_rows(ctx.adjacency, gradient)
+        to_source = kernels_for(gradient).sum_rows(transposed, gradient.index_select(0, order))
         return to_target, to_source, None

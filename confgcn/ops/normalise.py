@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from confgcn import kernels
 from confgcn.exceptions import unknown_name
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseStructure
 
@@ -54,13 +54,17 @@ def mean_weights(
     Shapes: ``chosen`` (E,), of bool; ``edge_weight`` (E,), one without -> (E,).
     """
     weights = chosen.to(dtype) if edge_weight is None else edge_weight.to(dtype) * chosen
-    totals = kernels.active().sum_rows(adjacency, weights)
+    totals = kernels_for(weights).sum_rows(adjacency, weights)
     totals = totals.masked_fill_(totals == 0.0, 1.0)
     return weights / totals.index_select(0, adjacency.rows)
 
 
 def _weights_or_ones(adjacency: SparseStructure, dtype: torch.dtype, edge_weight: Tensor | None) -> Tensor:
-    return torch.ones(adjacency.num_entries, dtype=dtype) if edge_weight is None else edge_weight.to(dtype)
+    return (
+        torch.ones(adjacency.num_entries, dtype=dtype, device=adjacency.device)
+        if edge_weight is None
+        else edge_weight.to(dtype)
+    )
 
 
 class _Softmax(HandDerived):
@@ -68,7 +72,7 @@ class _Softmax(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, adjacency: SparseStructure) -> Tensor:
-        weights = kernels.active().softmax(adjacency, scores)
+        weights = kernels_for(scores).softmax(adjacency, scores)
         ctx.adjacency = adjacency
         ctx.save_for_backward(weights)
         return weights
@@ -77,7 +81,7 @@ class _Softmax(HandDerived):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         HandDerived.refuse_second_derivative()
         (weights,) = ctx.saved_tensors
-        return kernels.active().softmax_gradient(ctx.adjacency, weights, gradient), None
+        return kernels_for(gradient).softmax_gradient(ctx.adjacency, weights, gradient), None
 
 
 class _Sum(HandDerived):
@@ -85,7 +89,7 @@ class _Sum(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, adjacency: SparseStructure) -> Tensor:
-        total = kernels.active().sum_rows(adjacency, scores).index_select(0, adjacency.rows)
+        total = kernels_for(scores).sum_rows(adjacency, scores).index_select(0, adjacency.rows)
         weights = scores / total
         ctx.adjacency = adjacency
         ctx.save_for_backward(weights, total)
@@ -95,7 +99,7 @@ class _Sum(HandDerived):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         HandDerived.refuse_second_derivative()
         weights, total = ctx.saved_tensors
-        mean = kernels.active().sum_rows(ctx.adjacency, weights * gradient)
+        mean = kernels_for(gradient).sum_rows(ctx.adjacency, weights * gradient)
         return (gradient - mean.index_select(0, ctx.adjacency.rows)) / total, None
 
 
@@ -104,7 +108,7 @@ class _Symmetric(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, adjacency: SparseStructure) -> Tensor:
-        root = kernels.active().sum_rows(adjacency, scores).rsqrt()
+        root = kernels_for(scores).sum_rows(adjacency, scores).rsqrt()
         factor = root.index_select(0, adjacency.indices) * root.index_select(0, adjacency.rows)
         ctx.adjacency = adjacency
         ctx.save_for_backward(scores, factor, root)
@@ -116,8 +120,8 @@ class _Symmetric(HandDerived):
         scores, factor, root = ctx.saved_tensors
         transposed, order = ctx.adjacency.transposed
         at_edges = gradient * scores * factor
-        sums = kernels.active().sum_rows(ctx.adjacency, at_edges)
-        sums += kernels.active().sum_rows(transposed, at_edges.index_select(0, order))
+        sums = kernels_for(gradient).sum_rows(ctx.adjacency, at_edges)
+        sums += kernels_for(gradient).sum_rows(transposed, at_edges.index_select(0, order))
         through_degree = (0.5 * sums * root.square()).index_select(0, ctx.adjacency.rows)
         return gradient * factor - through_degree, None
 

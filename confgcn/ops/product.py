@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.sparse import SparseMatrix, SparseStructure
 
@@ -34,7 +34,7 @@ class _SparseProduct(HandDerived):
     def forward(ctx: Any, values: Tensor, dense: Tensor, structure: SparseStructure) -> Tensor:
         ctx.structure = structure
         ctx.save_for_backward(values, dense)
-        return kernels.active().multiply(structure, values, dense)
+        return kernels_for(dense).multiply(structure, values, dense)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -42,7 +42,7 @@ class _SparseProduct(HandDerived):
         values, dense = ctx.saved_tensors
         to_values = to_dense = None
         if ctx.needs_input_grad[0]:
-            to_values = kernels.active().entry_products(ctx.structure, gradient, dense)
+            to_values = kernels_for(gradient).entry_products(ctx.structure, gradient, dense)
         if ctx.needs_input_grad[1]:
-            to_dense = kernels.active().multiply_transposed(ctx.structure, values, gradient)
+            to_dense = kernels_for(gradient).multiply_transposed(ctx.structure, values, gradient)
         return to_values, to_dense, None

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.ops.halo import Halo, add_halo_gradients, append_halo_rows
 from confgcn.sparse import SparseStructure
@@ -39,7 +39,7 @@ class _Propagation(HandDerived):
         ctx.save_for_backward(weights)
         total = values
         for _ in range(steps):
-            total = kernels.active().multiply(adjacency, weights, append_halo_rows(total, halo)).add_(values)
+            total = kernels_for(values).multiply(adjacency, weights, append_halo_rows(total, halo)).add_(values)
         return total / (steps + 1)
 
     @staticmethod
@@ -48,6 +48,6 @@ class _Propagation(HandDerived):
         (weights,) = ctx.saved_tensors
         total = gradient
         for _ in range(ctx.steps):
-            heard = kernels.active().multiply_transposed(ctx.adjacency, weights, total)
+            heard = kernels_for(gradient).multiply_transposed(ctx.adjacency, weights, total)
             total = add_halo_gradients(heard, len(gradient), ctx.halo).add_(gradient)
         return total / (ctx.steps + 1), None, None, None, None

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from confgcn import kernels
+from confgcn.kernels import kernels_for
 from confgcn.ops.function import HandDerived
 from confgcn.ops.product import aggregate
 from confgcn.sparse import SparseStructure
@@ -30,7 +30,7 @@ def gather(values: Tensor, nodes: Tensor) -> Tensor:
 
     A product with a matrix that has a single one in each row: its gradient is added up in one order.
     """
-    structure = SparseStructure(torch.arange(len(nodes) + 1), nodes, (len(nodes), values.shape[0]))
+    structure = SparseStructure(torch.arange(len(nodes) + 1, device=nodes.device), nodes, (len(nodes), values.shape[0]))
     return aggregate(structure, values.new_ones(len(nodes)), values)
 
 
@@ -39,7 +39,7 @@ class _Softmax(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:
-        probabilities = kernels.active().dense_softmax(scores)
+        probabilities = kernels_for(scores).dense_softmax(scores)
         ctx.save_for_backward(probabilities)
         return probabilities
 
@@ -47,7 +47,7 @@ class _Softmax(HandDerived):
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         HandDerived.refuse_second_derivative()
         (probabilities,) = ctx.saved_tensors
-        return kernels.active().dense_softmax_gradient(probabilities, gradient)
+        return kernels_for(gradient).dense_softmax_gradient(probabilities, gradient)
 
 
 class _RowsAt(HandDerived):

@@ -48,7 +48,6 @@ class Adam:
         """Change every parameter; a missing gradient is zero."""
         self.steps += 1
         growth, root = 1.0 - self.MEAN_DECAY**self.steps, math.sqrt(1.0 - self.SQUARE_DECAY**self.steps)
-        adam_step = kernels.active().adam_step
         for state, decay, rate in zip(self.moments, self.decays, self.rates, strict=True):
             weight, mean, square = state
             gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad
@@ -57,7 +56,7 @@ class Adam:
             if gradient.is_sparse:
                 _step_rows(state, gradient, numbers)
             else:
-                adam_step(weight, gradient, mean, square, numbers)
+                kernels.kernels_for(weight).adam_step(weight, gradient, mean, square, numbers)
 
     def state(self) -> dict[str, Tensor]:
         """Both moments of every parameter, and the number of steps taken."""
@@ -81,7 +80,7 @@ def _step_rows(state: tuple[Tensor, Tensor, Tensor], gradient: Tensor, numbers: 
     """One step of the rows of a sparse gradient."""
     rows = gradient_rows(gradient)
     weight, mean, square = changed = tuple(table.index_select(0, rows) for table in state)
-    kernels.active().adam_step(weight, gradient_values(gradient), mean, square, numbers)
+    kernels.kernels_for(weight).adam_step(weight, gradient_values(gradient), mean, square, numbers)
     for table, new in zip(state, changed, strict=True):
         table.index_copy_(0, rows, new)
 

@@ -1,4 +1,4 @@
-"""What the compiled kernels are handed is checked: a wrong shape or type is named, and any layout is read right."""
+"""Arguments of the compiled kernels are checked: wrong devices, types and shapes are named, any strides are read."""
 
 from __future__ import annotations
 
@@ -41,23 +41,39 @@ def doubles(*shape: int) -> Tensor:
 
 
 WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
-    "a value too few": ("sum_rows", (structure(), ones(3)), r"4 entries, got \(3,\)"),
-    "a value too many for softmax": ("softmax", (structure(), ones(5)), r"4 entries, got \(5,\)"),
-    "values of three dimensions": ("softmax", (structure(), ones(4, 2, 2)), r"4 entries, got \(4, 2, 2\)"),
+    "a value too few": ("sum_rows", (structure(), ones(3)), r"\(4,\) or \(4, heads\), one per entry, got \(3,\)"),
+    "a value too many for softmax": ("softmax", (structure(), ones(5)), r"one per entry, got \(5,\)"),
+    "values of three dimensions": ("softmax", (structure(), ones(4, 2, 2)), r"one per entry, got \(4, 2, 2\)"),
     "weights unlike gradient": ("softmax_gradient", (structure(), ones(4), ones(4, 2)), r"\(4,\).*\(4, 2\)"),
     "weights of another type": ("softmax_gradient", (structure(), ones(4), doubles(4)), "float32.*float64"),
     "dense softmax of other widths": ("dense_softmax_gradient", (ones(3, 2), ones(2, 3)), r"\(3, 2\).*\(2, 3\)"),
     "dense softmax of a vector": ("dense_softmax", (ones(3),), r"\(3,\)"),
     "dense softmax of three dimensions": ("dense_softmax", (ones(3, 2, 2),), r"\(3, 2, 2\)"),
-    "factor with too few rows": ("multiply", (structure(), ones(4), ones(1, 5)), r"2 rows.*\(1, 5\)"),
-    "factor with too many rows": ("multiply", (structure(), ones(4), ones(3, 5)), r"2 rows.*\(3, 5\)"),
+    "factor with too few rows": ("multiply", (structure(), ones(4), ones(1, 5)), r"\(2, width\), got \(1, 5\)"),
+    "factor with too many rows": ("multiply", (structure(), ones(4), ones(3, 5)), r"\(2, width\), got \(3, 5\)"),
     "factor without columns": ("multiply", (structure(), ones(4), ones(2)), r"\(2,\)"),
     "factor of another type": ("multiply", (structure(), ones(4), doubles(2, 5)), "float32.*float64"),
-    "heads unlike": ("multiply", (structure(), ones(4, 3), ones(2, 2, 5)), r"3 heads.*\(2, 2, 5\)"),
-    "one head against three": ("multiply", (structure(), ones(4, 1), ones(2, 3, 5)), r"1 heads.*\(2, 3, 5\)"),
-    "transposed, rows of the wrong side": ("multiply_transposed", (structure(), ones(4), ones(2, 5)), r"3 rows"),
-    "left factor too short": ("entry_products", (structure(), ones(2, 5), ones(2, 5)), r"\(3, 2\).*\(2, 5\)"),
-    "factors of two widths": ("entry_products", (structure(), ones(3, 5), ones(2, 4)), r"\(3, 5\).*\(2, 4\)"),
+    "heads unlike": ("multiply", (structure(), ones(4, 3), ones(2, 2, 5)), r"\(2, 3, width\), got \(2, 2, 5\)"),
+    "one head against three": (
+        "multiply",
+        (structure(), ones(4, 1), ones(2, 3, 5)),
+        r"\(2, 1, width\), got \(2, 3, 5\)",
+    ),
+    "transposed, rows of the wrong side": (
+        "multiply_transposed",
+        (structure(), ones(4), ones(2, 5)),
+        r"\(3, width\), got \(2, 5\)",
+    ),
+    "left factor too short": (
+        "entry_products",
+        (structure(), ones(2, 5), ones(2, 5)),
+        r"left: expected \(3, width\).*got \(2, 5\)",
+    ),
+    "factors of two widths": (
+        "entry_products",
+        (structure(), ones(3, 5), ones(2, 4)),
+        r"right: expected \(2, 5\), got \(2, 4\)",
+    ),
     "factors of two types": ("entry_products", (structure(), ones(3, 5), doubles(2, 5)), "float32.*float64"),
     "factors without columns": ("entry_products", (structure(), ones(3), ones(2)), r"\(3,\)"),
     "factors of four dimensions": ("entry_products", (structure(), ones(3, 1, 1, 5), ones(2, 1, 1, 5)), r"\(3, 1, 1"),
@@ -73,7 +89,11 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "Adam, gradient of another type": ("adam_step", (ones(4), doubles(4), ones(4), ones(4), NUMBERS), "float64"),
     "Adam, mean too short": ("adam_step", (ones(4), ones(4), ones(3), ones(4), NUMBERS), r"\(4,\).*\(3,\)"),
     "Adam, square of another type": ("adam_step", (ones(4), ones(4), ones(4), doubles(4), NUMBERS), "float64"),
-    "Adam, weight in pieces": ("adam_step", (ones(4, 2).T, ones(2, 4), ones(2, 4), ones(2, 4), NUMBERS), "one piece"),
+    "Adam, weight in pieces": (
+        "adam_step",
+        (ones(4, 2).T, ones(2, 4), ones(2, 4), ones(2, 4), NUMBERS),
+        "weight: expected a contiguous",
+    ),
     "half precision": (
         "sum_rows",
         (structure(), ones(4, dtype=torch.float16)),
@@ -132,3 +152,43 @@ def test_numbers_of_dense_functions_may_lie_apart() -> None:
     assert torch.equal(ours, theirs)
     assert torch.equal(compiled.drop(apart, 3, 0, 30_000, 2.0), compiled.drop(one, 3, 0, 30_000, 2.0))
     assert compiled.all_finite(apart)  # the gaps are not
+
+
+def test_a_wrong_type_is_no_error_of_shape() -> None:
+    with pytest.raises(TypeError, match=r"gradient: expected torch\.float32, as the other tensors, got torch\.float64"):
+        compiled.edge_distance_gradient(square(), ones(3, 4), ones(3, 4), doubles(4))
+    with pytest.raises(TypeError, match=r"dense: expected torch\.float32, as the other tensors, got torch\.float64"):
+        compiled.multiply(structure(), ones(4), doubles(2, 5))
+
+
+ON_CPU = {
+    "edge_distance": (square(), ones(3, 4), ones(3, 4)),
+    "edge_distance_gradient": (square(), ones(3, 4), ones(3, 4), ones(4)),
+    "softmax": (structure(), ones(4)),
+    "softmax_gradient": (structure(), ones(4), ones(4)),
+    "dense_softmax": (ones(3, 2),),
+    "dense_softmax_gradient": (ones(3, 2), ones(3, 2)),
+    "sum_rows": (structure(), ones(4)),
+    "multiply": (structure(), ones(4), ones(2, 5)),
+    "multiply_transposed": (structure(), ones(4), ones(3, 5)),
+    "entry_products": (structure(), ones(3, 5), ones(2, 5)),
+    "drop": (ones(4), 0, 0, 1, 1.0),
+    "all_finite": (ones(4),),
+    "adam_step": (ones(4), ones(4), ones(4), ones(4), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_tensors_on_another_device_are_refused(name: str) -> None:
+    """The meta device stands for any that is not the CPU: its tensors have no memory to read."""
+    given = ON_CPU[name]
+    for place, argument in enumerate(given):
+        if isinstance(argument, Tensor):
+            moved = (*given[:place], argument.to("meta"), *given[place + 1 :])
+            with pytest.raises(TypeError, match="take tensors on the CPU, got one on meta"):
+                getattr(compiled, name)(*moved)
+
+
+def test_a_structure_on_another_device_is_refused() -> None:
+    with pytest.raises(TypeError, match="structure: compiled kernels take tensors on the CPU, got one on meta"):
+        compiled.sum_rows(structure().to("meta"), ones(4))

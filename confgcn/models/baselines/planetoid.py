@@ -80,7 +80,7 @@ class Planetoid(AbstractMethod):
     def heads(self, graph: Graph, nodes: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The logits of p, p_x and p_e, each (n, C)."""
         features = graph.receptive_field(nodes, depth=0).features
-        chosen = torch.arange(graph.num_nodes) if nodes is None else nodes
+        chosen = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
         of_features, of_embedding = self.of_features(features), self.of_embedding(self.embed(graph, chosen))
         return self.output(of_features.softmax(-1), of_embedding.softmax(-1)), of_features, of_embedding
 
@@ -113,17 +113,17 @@ class Planetoid(AbstractMethod):
         """Training nodes, each with one of its class and plus one, and ``num_negatives`` of others and minus one."""
         labels, order = graph.train_labels.sort()
         nodes, sizes = graph.train[order], labels.bincount(minlength=graph.num_classes)
-        place = torch.randint(len(nodes), (self.batch_pairs,)).repeat(1 + self.num_negatives)
+        place = torch.randint(len(nodes), (self.batch_pairs,)).to(graph.device).repeat(1 + self.num_negatives)
         size = sizes[labels[place]]
         start = (sizes.cumsum(0) - sizes)[labels[place]]  # where the class of each begins
-        is_positive = torch.arange(len(place)) < self.batch_pairs
-        drawn = (torch.rand(len(place)) * torch.where(is_positive, size, len(nodes) - size)).long()
+        is_positive = torch.arange(len(place), device=graph.device) < self.batch_pairs
+        drawn = (torch.rand(len(place)).to(graph.device) * torch.where(is_positive, size, len(nodes) - size)).long()
         other = torch.where(is_positive, start + drawn, (start + size + drawn) % len(nodes))
         return nodes[place], nodes[other], torch.where(is_positive, 1.0, -1.0)
 
     def graph_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
         """Pairs of walks with plus one, and ``num_negatives`` times as many with any node with minus one."""
-        starts = torch.randperm(graph.num_nodes)[: self.batch_nodes]
+        starts = torch.randperm(graph.num_nodes)[: self.batch_nodes].to(graph.device)
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
         near = context_pairs(walks, window=self.window)
         centre, other, sign = with_negatives(*near, num_negatives=self.num_negatives, num_nodes=graph.num_nodes)

@@ -59,10 +59,10 @@ class SemiEmb(InductiveMethod):
         edges = graph.neighbours
         terms = super().loss_terms(graph, prediction)
         if edges.num_entries:
-            drawn = torch.randint(edges.num_entries, (self.num_pairs,))
+            drawn = torch.randint(edges.num_entries, (self.num_pairs,)).to(edges.device)
             close = _squared_distance(embedding, edges.rows[drawn], edges.indices[drawn])
             terms["neighbours"] = LossTerm(close.sum(), self.num_pairs, self.lambda_embedding)
-        others = torch.randint(graph.num_nodes, (2, self.num_pairs))
+        others = torch.randint(graph.num_nodes, (2, self.num_pairs)).to(edges.device)
         distance = _squared_distance(embedding, *others).clamp(min=1e-12).sqrt()  # whose gradient at zero is none
         apart = functional.relu(self.margin - distance).square()
         return {**terms, "others": LossTerm(apart.sum(), self.num_pairs, self.lambda_embedding)}

@@ -99,7 +99,7 @@ def agreement(adjacency: SparseStructure, mu: Tensor, precision: Tensor) -> Tens
 
     Shapes: ``mu`` (N, C), rows that sum to one; ``precision`` (N, C), from 0 to 1; of all sources of edges.
     """
-    products, targets = kernels.active().entry_products, adjacency.shape[0]
+    products, targets = kernels.kernels_for(mu).entry_products, adjacency.shape[0]
     weighted = precision * mu
     common = products(adjacency, weighted[:targets], mu) + products(adjacency, mu[:targets], weighted)
     common = common.mul_(0.5).clamp_(0.0, 1.0)
@@ -122,10 +122,10 @@ def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None 
     if edge_weight is None:
         totals = adjacency.indptr.diff().sub_(1).clamp_(min=1).to(scores.dtype)
     else:
-        totals = kernels.active().sum_rows(adjacency, edge_weight.masked_fill(is_loop, 0.0))
+        totals = kernels.kernels_for(scores).sum_rows(adjacency, edge_weight.masked_fill(is_loop, 0.0))
         totals, scores = totals.masked_fill_(totals == 0.0, 1.0), scores * edge_weight
     weights = (scores * (1.0 - SELF_SHARE) / totals.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
-    rest = 1.0 - kernels.active().sum_rows(adjacency, weights)
+    rest = 1.0 - kernels.kernels_for(scores).sum_rows(adjacency, weights)
     return weights.masked_scatter_(is_loop, rest)
 
 
@@ -144,7 +144,7 @@ class _Influence(HandDerived):
     ) -> Tensor:
         scores = (field.pick(distance) + offset).reciprocal_()
         if how == "softmax":
-            weights = kernels.active().softmax(structure, scores if logs is None else scores + logs)
+            weights = kernels.kernels_for(scores).softmax(structure, scores if logs is None else scores + logs)
         else:
             weights = scores.clone()
         ctx.edges, ctx.structure, ctx.shape, ctx.how = field.edges, structure, distance.shape, how
@@ -156,7 +156,7 @@ class _Influence(HandDerived):
         HandDerived.refuse_second_derivative()
         scores, weights = ctx.saved_tensors
         if ctx.how == "softmax":
-            gradient = kernels.active().softmax_gradient(ctx.structure, weights, gradient)
+            gradient = kernels.kernels_for(gradient).softmax_gradient(ctx.structure, weights, gradient)
         to_distance = scores.square().neg_().mul_(gradient)
         if ctx.edges is not None:
             to_distance = to_distance.new_zeros(ctx.shape).index_copy_(0, ctx.edges, to_distance)

@@ -170,7 +170,7 @@ class _NegativePart(HandDerived):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
-        if values.min() >= 0.0:
+        if values.is_cpu and values.min() >= 0.0:
             return values.new_zeros(())
         ctx.save_for_backward(values)
         return -values.clamp(max=0.0).sum()

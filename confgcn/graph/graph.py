@@ -7,6 +7,7 @@ with exactly one self loop per node (the paper's N(v) contains v).
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +33,7 @@ SPLITS = ("train", "validation", "test")
 NAME_LENGTH = 16  # typical number of characters of a node name: sets the size of the blocks that are hashed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """An undirected graph with features, labels and a split. Make one with :meth:`build`.
 
@@ -126,6 +127,22 @@ class Graph:
             edge_counts=counts,
             edge_weight=None if weights is None else symmetric_weights(adjacency, pairs, weights),
         )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}={count}" for name, count in self._sizes().items())
+        return f"Graph({self.name!r}, {sizes})"
+
+    def _repr_html_(self) -> str:
+        """The graph in a notebook."""
+        rows = "".join(f"<tr><th>{name}</th><td>{count:,}</td></tr>" for name, count in self._sizes().items())
+        notices = "".join(f"<li>{html.escape(text)}</li>" for text in self.notices())
+        return f"<b>{html.escape(self.name)}</b><table>{rows}</table><ul>{notices}</ul>"
+
+    def _sizes(self) -> dict[str, int]:
+        names = ("nodes", "edges", "features", "classes", *SPLITS)
+        splits = (len(getattr(self, split)) for split in SPLITS)
+        counts = (self.num_nodes, self.edge_counts.unique, self.num_features, self.num_classes, *splits)
+        return dict(zip(names, counts, strict=True))
 
     @property
     def num_nodes(self) -> int:

@@ -228,3 +228,12 @@ def test_what_is_asked_in_blocks_does_not_depend_on_their_size(block: int, monke
     assert "2 feature columns are the same for every node" in graph.notices()
     assert "1 nodes have no feature other than zero" in blank.notices()
     assert blank.is_uninformative.tolist() == [False, False, True]
+
+
+def test_a_graph_is_shown_by_its_sizes() -> None:
+    sizes = "nodes=5, edges=3, features=3, classes=3, train=3, validation=1, test=1"
+    assert repr(build(name="x")) == f"Graph('x', {sizes})"
+    shown = build(name="<x>")._repr_html_()
+    assert "<b>&lt;x&gt;</b>" in shown
+    assert "<tr><th>nodes</th><td>5</td></tr>" in shown
+    assert "<li>1 isolated nodes: they have no neighbours</li>" in shown

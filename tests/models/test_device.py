@@ -69,7 +69,7 @@ def test_a_graph_is_freed_with_its_last_reference(name: str, each_kernels: str) 
     gc.collect()
     gc.disable()
     try:
-        graph = block_model(30, seed=1)
+        graph = block_model(120, seed=1)
         method = method_class(name)(Shape.of(graph), **resolve(name, "default", "", {}).model)
         torch.stack([term.value() for term in method.loss_terms(graph, method(graph)).values()]).sum().backward()
         kept = weakref.ref(graph), weakref.ref(graph.adjacency)

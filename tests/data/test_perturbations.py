@@ -97,7 +97,7 @@ def test_all_but_every_pair_is_drawn() -> None:
 @pytest.mark.parametrize("labels", [[0] * 8, [-1] * 8], ids=["one class", "no labels"])
 def test_where_there_are_no_two_classes_there_is_no_edge_between_them(labels: list[int]) -> None:
     graph = Graph.build([(0, 1), (4, 5)], np.eye(8), labels, class_names=["a", "b"])
-    with pytest.raises(DataError, match="1 new edges between its classes"):
+    with pytest.raises(DataError, match="1 new edges between classes"):
         add_edges_between_classes(graph, 0.5, seed=0)
 
 

@@ -135,7 +135,7 @@ def test_an_existing_run_is_refused_and_bad_settings_create_nothing(tmp_path: Pa
         run(tmp_path / "run")
     with pytest.raises(UsageError):
         run(tmp_path / "other", overrides={"epochs": 0})
-    with pytest.raises(DataError, match="more than half of what there can be"):
+    with pytest.raises(DataError, match="more than half of the pairs"):
         run(tmp_path / "other", overrides={"edges_between_classes": 1e5})
     assert not (tmp_path / "other").exists()
 

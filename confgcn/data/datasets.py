@@ -9,7 +9,7 @@ from pathlib import Path
 from confgcn.data.demo import load_demo
 from confgcn.data.downloads import DatasetFiles, find, find_or_download, verify_files
 from confgcn.data.formats import planetoid
-from confgcn.data.formats.citation_npz import read_citation_npz
+from confgcn.data.formats.npz import read_citation_npz
 from confgcn.data.graph_names import check_graph_name
 from confgcn.data.input_files import naming
 from confgcn.data.splits import random_split

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.confidence.assessment import Assessment
-from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.evaluation.metrics import accuracy
 from confgcn.evaluation.scorecard import summarise_confidence

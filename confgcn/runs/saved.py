@@ -13,7 +13,7 @@ from torch import Tensor
 from confgcn.confidence.assessment import Assessment, assess
 from confgcn.confidence.calibration import Calibration
 from confgcn.data.datasets import load_graph
-from confgcn.data.formats.graph_npz import read_graph_npz
+from confgcn.data.formats.npz import read_graph_npz
 from confgcn.data.graph_names import GRAPH_NAMES
 from confgcn.data.input_files import naming
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief

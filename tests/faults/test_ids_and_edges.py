@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.raw import RawGraph
 
 if TYPE_CHECKING:

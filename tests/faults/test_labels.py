@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from confgcn import ConfGCNClassifier, Graph, RunRequest, train
-from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.formats.registry import raw_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from confgcn.data.formats.graph_npz import MARKER
+from confgcn.data.formats.npz import MARKER
 from confgcn.io.checksums import SUMS, digest, write_checksums
 from confgcn.io.json_files import CHECKSUM_KEY, to_json
 from confgcn.io.tensor_files import read_tensors, write_tensors

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from confgcn.data.demo import load_demo
-from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 from confgcn.estimator import ConfGCNClassifier

@@ -43,7 +43,7 @@ READ_BY: dict[str, str | None] = {
     "data/formats/compressed.py": "table/",
     "data/formats/feature_files.py": "features/",
     "data/formats/tables.py": "table/",
-    "data/formats/graph_npz.py": None,  # which writes; it is read by npz.py
+    "data/formats/npz.py": None,  # writes; array_files.py reads
     "data/formats/store.py": "mapped/",
     "data/formats/parquet.py": "table/",
     "data/downloads.py": "named/",

@@ -25,7 +25,7 @@ import torch
 
 from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder
-from confgcn.data.formats.graph_npz import graph_npz_bytes
+from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.formats.parquet import parquet_bytes
 from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.formats.store_writing import write_store

@@ -12,9 +12,8 @@ from typing import Any
 
 from confgcn.data.formats import (
     arrays,
-    citation_npz,
-    graph_npz,
     graphml,
+    npz,
     planetoid,
     store_writing,
     tables,
@@ -35,8 +34,8 @@ FILE_FORMATS: tuple[FileFormat, ...] = (
     store_writing.FORMAT,
     arrays.FORMAT,
     planetoid.FORMAT,
-    graph_npz.FORMAT,
-    citation_npz.FORMAT,
+    npz.FORMAT,
+    npz.CITATION,
     graphml.FORMAT,
     tables.PARQUET,
     tables.CSV,

@@ -1,7 +1,8 @@
-"""Our own archive of a graph: every id, label, class, number and name exactly, and the same bytes for the same graph.
+"""Graphs in .npz archives: the archive of this package, and the layout of Graph2Gauss.
 
-A list of texts is stored as its UTF-8 bytes and the places where each text ends: arrays of texts would pad all of them
-to the longest and lose a last NUL.
+The archive of this package keeps ids, labels, classes, numbers and names exactly, and the same graph gives the same
+bytes. A list of texts is stored as its UTF-8 bytes and the position where each text ends, because numpy's arrays of
+texts pad all of them to the longest and lose a NUL at the end.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,22 +21,27 @@ import scipy.sparse as sp
 
 from confgcn.data.formats.array_files import CSR_KEYS, MAX_BYTES, Arrays, npz_keys, read_npz, sparse_from
 from confgcn.data.formats.format import FileFormat, FileRequest, check_free
-from confgcn.data.input_files import naming, suffix_of, unchanged
-from confgcn.data.raw import PARTS, RawGraph
+from confgcn.data.formats.objects.matrices import edges_of_adjacency
+from confgcn.data.formats.table import listed
+from confgcn.data.formats.text_arrays import encoded
+from confgcn.data.input_files import naming, stem_of, suffix_of, unchanged
+from confgcn.data.raw import PARTS, RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError, DataError, brief
+from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic
 
 MARKER = "confgcn_graph"  # the array that holds the version of the layout
 VERSION = 1
 SPLIT_CODES = ("", *PARTS)
 HEADER_BYTES = 128  # of an array in a file, at most
+CITATION_PREFIXES = (("adj_", "attr_"), ("adj_matrix.", "attr_matrix."))  # both published spellings
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can hold
 
 _TEXTS = ("name", "ids", "feature_names", "class_names", "label_names", "remarks")
 
 
 def is_graph_npz(path: Path) -> bool:
-    """Was this archive written by :func:`graph_npz_bytes`?"""
+    """Whether this archive was written by :func:`graph_npz_bytes`."""
     return MARKER in npz_keys(path)
 
 
@@ -65,7 +72,7 @@ def graph_npz_bytes(raw: RawGraph) -> bytes:
 
 
 def read_graph_npz(path: Path) -> RawGraph:
-    """The graph in an archive of ours."""
+    """Read an archive of this package."""
     found = npz_keys(path)
     version = read_npz(path, [MARKER])[MARKER]
     if version.shape != () or version != VERSION:
@@ -91,32 +98,43 @@ def read_graph_npz(path: Path) -> RawGraph:
     )
 
 
+def read_citation_npz(path: Path, *, name: str) -> Graph:
+    """Read adjacency matrix, features and labels; the graph has no split yet."""
+    adjacency_prefix, features_prefix = _key_prefixes(path)
+    keys = [prefix + key for prefix in (adjacency_prefix, features_prefix) for key in CSR_KEYS]
+    arrays = read_npz(path, [*keys, "labels"])
+    adjacency = sparse_from(arrays, adjacency_prefix, path)
+    features = sparse_from(arrays, features_prefix, path)
+    if adjacency.shape != (features.shape[0], features.shape[0]):
+        raise DataError(f"{path}: the adjacency is {adjacency.shape}, the features are {features.shape}")
+    return Graph.build(edges_of_adjacency(adjacency), features, arrays["labels"], name=name)
+
+
 def _feature_arrays(features: Any) -> Arrays:
     if features is None:
         return {}
     if not sp.issparse(features):
         return {"features": np.ascontiguousarray(features)}
     matrix = features.tocsr()
-    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
-    return {f"features_{part}": np.ascontiguousarray(array) for part, array in parts.items()}
+    stored = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": np.array(matrix.shape)}
+    return {f"features_{key}": np.ascontiguousarray(array) for key, array in stored.items()}
 
 
 def _features(path: Path, arrays: Arrays) -> Any:
     if "features" in arrays:
         return arrays["features"]
-    present = [part for part in CSR_KEYS if f"features_{part}" in arrays]
+    present = [key for key in CSR_KEYS if f"features_{key}" in arrays]
     if present and len(present) < len(CSR_KEYS):
-        raise CorruptFileError(f"{path}: the archive lacks a part of the features, it has {', '.join(present)}")
+        raise CorruptFileError(f"{path}: the features are incomplete, there are only {', '.join(present)}")
     return sparse_from(arrays, "features_", path) if present else None
 
 
 def _text_arrays(key: str, texts: Sequence[str]) -> Arrays:
     try:
-        encoded = [text.encode() for text in texts]
+        content, ends = encoded(texts)
     except UnicodeEncodeError as error:
         raise DataError(f"{key}: {error.object[error.start]!r} cannot be written as UTF-8") from None
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return {f"{key}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{key}_ends": ends}
+    return {f"{key}_bytes": content, f"{key}_ends": ends}
 
 
 def _texts(path: Path, key: str, arrays: Arrays) -> list[str]:
@@ -151,7 +169,7 @@ def _archive(arrays: Arrays) -> bytes:
     if size > MAX_BYTES:
         raise DataError(f"the graph takes {size:,} bytes, more than is read from one archive")
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # stored: no archive of ours looks like a bomb
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # uncompressed: cannot be mistaken for a zip bomb
         for key, array in arrays.items():
             entry = io.BytesIO()
             np.lib.format.write_array(entry, array, allow_pickle=False)
@@ -159,8 +177,20 @@ def _archive(arrays: Arrays) -> bytes:
     return stream.getvalue()
 
 
-def _sniff(path: Path) -> bool:
-    return suffix_of(path) == ".npz" and path.is_file() and is_graph_npz(path)
+def _key_prefixes(path: Path) -> tuple[str, str]:
+    found = npz_keys(path)
+    for adjacency_prefix, features_prefix in CITATION_PREFIXES:
+        if f"{adjacency_prefix}data" in found:
+            return adjacency_prefix, features_prefix
+    raise DataError(f"{path}: expected arrays adj_data, ... or adj_matrix.data, ...; found {listed(found)}")
+
+
+def _is_npz(path: Path) -> bool:
+    return suffix_of(path) == ".npz" and not path.is_dir()
+
+
+def _is_own(path: Path) -> bool:
+    return _is_npz(path) and path.is_file() and is_graph_npz(path)
 
 
 def _read(request: FileRequest) -> RawGraph:
@@ -168,6 +198,11 @@ def _read(request: FileRequest) -> RawGraph:
         raw = read_graph_npz(request.path)
         raw.check()
         return raw
+
+
+def _read_citation(request: FileRequest) -> RawGraph:
+    with unchanged([request.path]), naming(request.path):
+        return replace(raw_from_graph(read_citation_npz(request.path, name=stem_of(request.path))), split=None)
 
 
 def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
@@ -178,4 +213,5 @@ def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
     return [path]
 
 
-FORMAT = FileFormat("npz", "a .npz file", (".npz",), _sniff, _read, _write)
+FORMAT = FileFormat("npz", "a .npz file", (".npz",), _is_own, _read, _write)
+CITATION = FileFormat("citation_npz", "a .npz file with an adjacency matrix", (".npz",), _is_npz, _read_citation)

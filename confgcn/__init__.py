@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from confgcn.estimator import ConfGCNClassifier as ConfGCNClassifier
     from confgcn.graph import Graph as Graph
     from confgcn.models.baselines.gcn import GCN as GCN
-    from confgcn.models.confgcn.network import ConfGCN as ConfGCN
+    from confgcn.models.confgcn import ConfGCN as ConfGCN
     from confgcn.runs.request import RunRequest as RunRequest
     from confgcn.runs.saved import load_run as load_run
     from confgcn.runs.train import train as train
@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that `confgcn --help` does not wait for torch.
 _HOMES = {
-    "ConfGCN": "confgcn.models.confgcn.network",
+    "ConfGCN": "confgcn.models.confgcn",
     "ConfGCNClassifier": "confgcn.estimator",
     "GCN": "confgcn.models.baselines.gcn",
     "Graph": "confgcn.graph",

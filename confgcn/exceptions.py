@@ -92,3 +92,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     listing = brief(", ".join(choices[:MOST_CHOICES]), LONGEST_LIST)
     more = f", ... ({len(choices):,} in all)" if len(choices) > MOST_CHOICES else ""
     return UsageError(f"unknown {kind} {brief(repr(name))}: {hint}choose from {listing}{more}")
+
+
+def check_choice(kind: str, name: str, known: Iterable[str]) -> None:
+    """Raise the error of :func:`unknown_name` unless the name is known."""
+    known = list(known)
+    if name not in known:
+        raise unknown_name(kind, str(name), known)

@@ -41,7 +41,7 @@ SET_METHODS = (CONSENSUS, GCN, GAT, LP, TACO)
 ABLATIONS = (
     CONSENSUS,
     CONSENSUS.changed("influence c / (d_M + c)", influence="distance"),
-    CONSENSUS.changed("softmax normalisation over N(v)", normalisation="softmax"),
+    CONSENSUS.changed("softmax normalisation over N(v)", influence="softmax"),
     CONSENSUS.changed("one step", steps=1),
     CONSENSUS.changed("without node dropout", node_dropout=0.0),
     CONSENSUS.changed("without sharpening (temperature of mu)", mu_temperature=1.0),
@@ -50,7 +50,7 @@ ABLATIONS = (
     CONSENSUS.changed("without L_label", lambda_label=0.0),
     CONSENSUS.changed("without L_smooth", lambda_smooth=0.0),
     CONSENSUS.changed("L_smooth over all edges", smooth_over="edges"),
-    CONSENSUS.changed("L_reg without evidence", reg_on="precision"),
+    CONSENSUS.changed("L_reg without evidence", lambda_reg=0.0),
     CONSENSUS.changed("mu and precision at the learning rate of the weights", confidence_learning_rate=None),
 )
 COLUMNS = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -19,7 +19,6 @@ from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
 from confgcn.io.threads import computing_with
 from confgcn.models.base import Prediction
-from confgcn.models.confgcn.network import ConfGCN
 from confgcn.runs.train import trained_loop
 from confgcn.training.loop import TrainingLoop
 from reproduction.formatting import Numbers, decimal, percent, plain
@@ -108,8 +107,9 @@ def _comparison(graph: Graph, preset: Variant, seed: int, gcn: Prediction) -> Mo
     loop = _trained(graph, preset, seed)
     if loop is None:
         return None
-    uniform = cast(ConfGCN, loop.method).with_uniform_influence().predict(loop.visible)
-    return ModelComparison(preset.title, seed, graph, gcn, loop.predict(), uniform)
+    control = loop.method.with_uniform_influence()
+    assert control is not None
+    return ModelComparison(preset.title, seed, graph, gcn, loop.predict(), control.predict(loop.visible))
 
 
 def _trained(graph: Graph, variant: Variant, seed: int) -> TrainingLoop | None:

@@ -14,7 +14,7 @@ from confgcn.data.datasets import dataset_named, load_graph
 from confgcn.data.graph_names import check_graph_name
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS
-from confgcn.models.registry import check_method, method_class
+from confgcn.models.registry import check_method
 from confgcn.runs.settings import RunSettings, hyperparameters, resolve
 
 SEEDS = 10
@@ -118,9 +118,9 @@ def settings_key(variant: Variant, dataset: str) -> str:
     A method can therefore gain an option without invalidating recorded results.
     """
     settings = variant.settings(dataset)
-    model = hyperparameters(method_class(settings.method))(**settings.model)
+    model = hyperparameters(settings.method_class)(**settings.model)
     sections = [section.model_dump(exclude_defaults=True) for section in (settings.data, model, settings.recipe)]
-    return digest([settings.method, *sections])
+    return digest([settings.method_class.__name__, *sections])
 
 
 @cache

@@ -92,7 +92,7 @@ def _cache() -> str:
 def _training_step() -> str:
     from confgcn.data.synthetic import block_model
     from confgcn.models.base import Shape
-    from confgcn.models.confgcn.network import ConfGCN
+    from confgcn.models.confgcn import ConfGCN
     from confgcn.training.loop import TrainingLoop
     from confgcn.training.recipe import Recipe
 

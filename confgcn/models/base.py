@@ -188,6 +188,11 @@ def cross_entropy(graph: Graph, prediction: Prediction) -> Tensor:
     return functional.cross_entropy(logits, graph.train_labels, reduction="sum")
 
 
+def objective(**terms: LossTerm) -> dict[str, LossTerm]:
+    """The sum of these terms, without those of weight zero."""
+    return {name: term for name, term in terms.items() if term.weight}
+
+
 def require(quantity: Tensor | None) -> Tensor:
     """An optional quantity of a prediction, where it must not be missing."""
     if quantity is None:

@@ -1,15 +1,17 @@
 """The table of methods: one row each. No other code chooses a method by its name.
 
-A method is imported when it is asked for: a mistyped name is answered before torch is loaded.
+A method's key, file, class, settings file and table row are the same word. A class is imported on first use, so that a
+mistyped name is reported before torch is loaded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from confgcn.exceptions import unknown_name
+from confgcn.exceptions import check_choice
 
 if TYPE_CHECKING:
     from confgcn.models.base import AbstractMethod
@@ -17,20 +19,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MethodEntry:
-    """One row: where the class is, and what people should know before they choose it."""
+    """One row of the table.
 
-    where: str  # module:class
+    Attributes:
+        where: the class, as module:class.
+        summary, paper: for the list of methods.
+        uses: of ``features``, ``graph`` and ``confidences``.
+        presets: the classes of presets that are other models than ``where``.
+    """
+
+    where: str
     summary: str
     paper: str
-    uses: tuple[str, ...]  # of features, graph, confidences
+    uses: tuple[str, ...]
+    presets: Mapping[str, str] = field(default_factory=dict)
 
 
 METHODS = {
     "confgcn": MethodEntry(
-        "confgcn.models.confgcn.network:ConfGCN",
-        "Graph convolution whose neighbours count by the confidence of their label scores",
+        "confgcn.models.confgcn.consensus:ConsensusConfGCN",
+        "Graph convolution whose neighbours are weighted by the confidence of their label scores",
         "Vashishth, Yadav, Bhandari, Talukdar, AISTATS 2019",
         ("features", "graph", "confidences"),
+        {
+            "paper": "confgcn.models.confgcn.paper:PaperConfGCN",
+            "released": "confgcn.models.confgcn.released:ReleasedConfGCN",
+        },
     ),
     "feat": MethodEntry(
         "confgcn.models.baselines.feat:Feat",
@@ -40,7 +54,7 @@ METHODS = {
     ),
     "label_propagation": MethodEntry(
         "confgcn.models.baselines.label_propagation:LabelPropagation",
-        "Every node's scores are the mean of its neighbours'",
+        "The scores of a node are the mean of its neighbours' scores",
         "Zhu, Ghahramani, Lafferty, ICML 2003",
         ("graph",),
     ),
@@ -52,7 +66,7 @@ METHODS = {
     ),
     "semi_emb": MethodEntry(
         "confgcn.models.baselines.semi_emb:SemiEmb",
-        "Network whose hidden layer puts neighbours close and other nodes apart",
+        "Network with a hidden layer that brings neighbours together and pushes other nodes apart",
         "Weston, Ratle, Collobert, ICML 2008",
         ("features", "graph"),
     ),
@@ -70,19 +84,19 @@ METHODS = {
     ),
     "gcn": MethodEntry(
         "confgcn.models.baselines.gcn:GCN",
-        "Graph convolution in which neighbours count by the degrees alone",
+        "Graph convolution whose neighbours are weighted by their degrees",
         "Kipf, Welling, ICLR 2017",
         ("features", "graph"),
     ),
     "gated_gcn": MethodEntry(
         "confgcn.models.baselines.gated_gcn:GatedGCN",
-        "Graph convolution in which every message passes a gate",
+        "Graph convolution with a gate for every message",
         "Marcheggiani, Titov, EMNLP 2017",
         ("features", "graph"),
     ),
     "ggnn": MethodEntry(
         "confgcn.models.baselines.ggnn:GGNN",
-        "States updated by the neighbours' through a gated recurrent unit",
+        "Gated recurrent unit on the mean state of the neighbours",
         "Li, Tarlow, Brockschmidt, Zemel, ICLR 2016",
         ("features", "graph"),
     ),
@@ -94,13 +108,13 @@ METHODS = {
     ),
     "gat": MethodEntry(
         "confgcn.models.baselines.gat:GAT",
-        "Attention to the neighbours, by the features of both ends",
+        "Attention to the neighbours, computed from the features of both ends",
         "Velickovic, Cucurull, Casanova, Romero, Lio, Bengio, ICLR 2018",
         ("features", "graph"),
     ),
     "taco": MethodEntry(
         "confgcn.models.baselines.taco:TACO",
-        "Label scores with confidences spread over the graph; the ancestor of ConfGCN",
+        "Label scores with confidences, propagated over the graph; precursor of ConfGCN",
         "Orbach, Crammer, ECML PKDD 2012",
         ("graph", "confidences"),
     ),
@@ -108,14 +122,14 @@ METHODS = {
 
 
 def check_method(name: str) -> None:
-    """Is there a method of that name?"""
-    if name not in METHODS:
-        raise unknown_name("method", name, METHODS)
+    """Raise an error that lists the methods unless there is one of that name."""
+    check_choice("method", name, METHODS)
 
 
-def method_class(name: str) -> type[AbstractMethod]:
-    """The class of the method of that name."""
+def method_class(name: str, preset: str = "default") -> type[AbstractMethod]:
+    """The class of a method under one of its presets."""
     check_method(name)
-    module, _, class_name = METHODS[name].where.partition(":")
+    entry = METHODS[name]
+    module, _, class_name = entry.presets.get(preset, entry.where).partition(":")
     found: type[AbstractMethod] = getattr(import_module(module), class_name)
     return found

@@ -1,4 +1,4 @@
-"""ConfGCN as a module for PyTorch Geometric: ``forward(x, edge_index)``, and its Explainer. Needs ``confgcn[pyg]``."""
+"""The default ConfGCN as a module of PyTorch Geometric: ``forward(x, edge_index)``. Needs ``confgcn[pyg]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ try:
 except ImportError as error:
     raise ResourceError(f"confgcn.nn needs torch_geometric: pip install 'confgcn[pyg]' ({error})") from None
 
-from confgcn.nn.confidence_conv import ConfidenceConv
 from confgcn.nn.network import ConfGCN
 
-__all__ = ["ConfGCN", "ConfidenceConv"]
+__all__ = ["ConfGCN"]

@@ -1,4 +1,4 @@
-"""What a module is given, checked: each check names the offending thing."""
+"""Checks of the arguments of a module; errors name the argument."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
-from confgcn.exceptions import DataError, UsageError
+from confgcn.exceptions import DataError, UsageError, check_choice
 
 
-def check_ranges(constructor: Callable[..., None], settings: dict[str, Any]) -> None:
-    """Settings against the ranges that the constructor's annotations name."""
+def check_ranges(constructor: Callable[..., None], options: dict[str, Any]) -> None:
+    """Check options against the annotations of the constructor."""
     hints = get_type_hints(constructor, include_extras=True)
-    for name, value in settings.items():
+    for name, value in options.items():
+        check_choice("option", name, hints)
         try:
             TypeAdapter(hints[name]).validate_python(value, strict=True)
         except ValidationError as error:
@@ -23,7 +24,7 @@ def check_ranges(constructor: Callable[..., None], settings: dict[str, Any]) -> 
 
 
 def check_features(x: Tensor, in_channels: int) -> None:
-    """Finite floats, a column per channel."""
+    """Check for finite floats and ``in_channels`` columns."""
     if x.device.type != "cpu":
         raise UsageError(f"x: this module computes on the CPU, got a tensor on {x.device}")
     if x.dim() != 2 or x.shape[1] != in_channels:
@@ -33,14 +34,14 @@ def check_features(x: Tensor, in_channels: int) -> None:
         raise DataError(f"x: expected finite floats, got {found}")
 
 
-def node_rows(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> Tensor | slice:
-    """Where the label scores of the rows' nodes stand."""
+def checked_node_ids(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> Tensor:
+    """The row of each node in tables of per-node parameters, (N,)."""
     if node_ids is None:
         if num_rows != num_nodes:
             raise DataError(
-                f"expected {num_nodes} rows, one per node, got {num_rows}; say with node_ids whose they are"
+                f"expected {num_nodes} rows, one per node, got {num_rows}; pass node_ids to tell which nodes they are"
             )
-        return slice(0, num_nodes)
+        return torch.arange(num_nodes)
     if node_ids.shape != (num_rows,) or node_ids.dtype != torch.long:
         found = f"{node_ids.dtype} of shape {tuple(node_ids.shape)}"
         raise DataError(f"node_ids: expected torch.int64 of shape ({num_rows},), one per row, got {found}")
@@ -49,7 +50,7 @@ def node_rows(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> Tensor 
 
 
 def training_nodes(train_mask: Tensor, num_nodes: int) -> Tensor:
-    """The positions where the mask is true."""
+    """The positions at which the mask is true."""
     if train_mask.dtype != torch.bool or train_mask.shape != (num_nodes,):
         found = f"{train_mask.dtype} of shape {tuple(train_mask.shape)}"
         raise DataError(f"train_mask: expected torch.bool of shape ({num_nodes},), got {found}")
@@ -59,12 +60,12 @@ def training_nodes(train_mask: Tensor, num_nodes: int) -> Tensor:
 
 
 def training_labels(y: Tensor, train: Tensor, num_nodes: int, num_classes: int) -> Tensor:
-    """The labels of the training nodes; those of others are not looked at."""
+    """The labels of the training nodes; other labels are not read and are -1, (N,)."""
     if y.numel() != num_nodes or y.is_floating_point():
         raise DataError(f"y: expected {num_nodes} whole numbers, got {y.dtype} of shape {tuple(y.shape)}")
     labels = y.reshape(-1).index_select(0, train).long()
     _check_between("y of training nodes", labels, num_classes)
-    return labels
+    return torch.full((num_nodes,), -1).index_copy_(0, train, labels)
 
 
 def _check_between(name: str, numbers: Tensor, limit: int) -> None:

@@ -23,7 +23,6 @@ from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.models.base import Prediction
-from confgcn.models.registry import method_class
 from confgcn.runs import outputs
 from confgcn.runs.cross_validation import check_fittable, is_needed
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
@@ -79,9 +78,9 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
     if request.seeds > 1:
         raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
-    if not method_class(settings.method).supports_shards:
+    if not settings.method_class.supports_shards:
         raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
-    check_batches(method_class(settings.method), settings.recipe, in_shards=True)
+    check_batches(settings.method_class, settings.recipe, in_shards=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
     if isinstance(request.graph_input, ShardedGraph):

@@ -194,7 +194,7 @@ def _check_finished(directory: RunDirectory) -> None:
 def _rebuilt(file: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> SavedRun:
     config, shape = record["config"], Shape(**record["shape"])
     data = validated(DataSettings, config["data"], where="settings of the data")
-    make = method_class(config["method"])
+    make = method_class(config["method"], config["preset"])
     settings = validated(hyperparameters(make), config["model"], where=f"settings of {config['method']}").model_dump()
     with torch.device("meta"):  # sizes that no weights stand behind would take memory before they are found out
         check_weights(file, tensors, make(shape, **settings).state_dict())

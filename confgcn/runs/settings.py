@@ -72,6 +72,10 @@ class RunSettings:
     model: dict[str, Any]
     recipe: Recipe
 
+    @property
+    def method_class(self) -> type[AbstractMethod]:
+        return method_class(self.method, self.preset)
+
     def as_dict(self) -> dict[str, Any]:
         """As written into a run's config.json."""
         sections = {"data": self.data.model_dump(), "model": self.model, "recipe": self.recipe.model_dump()}
@@ -95,7 +99,7 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
     sections = _merged(chosen, chosen.get("datasets", {}).get(settings_of, {}))
     models: dict[str, type[BaseModel]] = {
         "data": DataSettings,
-        "model": hyperparameters(method_class(method)),
+        "model": hyperparameters(method_class(method, name)),
         "recipe": Recipe,
     }
     for key, value in overrides.items():
@@ -109,7 +113,7 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         validated(models["model"], sections["model"], where=where).model_dump(),
         validated(Recipe, sections["recipe"], where=where),
     )
-    check_batches(method_class(method), settings.recipe)
+    check_batches(settings.method_class, settings.recipe)
     return settings
 
 
@@ -126,7 +130,7 @@ def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None,
 
 def make_method(graph: Graph, settings: RunSettings) -> AbstractMethod:
     """A new method for the graph."""
-    return method_class(settings.method)(Shape.of(graph), **settings.model)
+    return settings.method_class(Shape.of(graph), **settings.model)
 
 
 @cache

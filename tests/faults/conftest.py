@@ -61,7 +61,7 @@ processes.set_forkserver_preload(
         *("confgcn.cli.main", "confgcn.cli.streams", "confgcn.cli.progress"),
         *("confgcn.runs.train", "confgcn.runs.saved"),
         *(
-            "confgcn.models.confgcn.network",
+            "confgcn.models.confgcn.consensus",
             "torch.fx.experimental.symbolic_shapes",
         ),
         "pytest",  # what a process imports again that is forked for it

@@ -61,7 +61,7 @@ def test_a_setting_out_of_its_range_is_refused(with_graph: Outside, assignment: 
         ("learning_rate=1e-400", "learning_rate = 0.0: input should be greater than 0"),
         ("learning_rate=\u22121", "learning_rate = '\u22121': input should be a valid number"),
         ("hidden_dim=8.0", "hidden_dim = 8.0: input should be a valid integer"),
-        ("bias=1", "bias = 1: input should be a valid boolean"),
+        ("influence=1", "influence = 1: input should be 'agreement', 'softmax', 'distance' or 'uniform'"),
         ("patience=true", "patience = True: input should be a valid integer"),
         ("patience=1979-05-27", "patience = datetime.date(1979, 5, 27): input should be a valid integer"),
         ("patience=2\ngamma=3", r"patience = '2\ngamma=3': input should be a valid integer"),

@@ -14,13 +14,15 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.baselines.gcn import GCN
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
+from confgcn.models.confgcn.released import ReleasedConfGCN
 from confgcn.models.registry import METHODS, method_class
 from confgcn.runs.settings import hyperparameters, preset_names, resolve
 from confgcn.sparse import SparseMatrix
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
 TRAINED = [variant for variant in VARIANTS if variant[0] not in ("label_propagation", "mani_reg", "taco")]
+READING_ALL = {("confgcn", "paper"), ("confgcn", "consensus")}  # in the objective
 COUNT = 60
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
@@ -45,9 +47,10 @@ def random_graph(edges: int, *, sparse: bool = True) -> Graph:
 def random_method(variant: tuple[str, str], graph: Graph, depth: int, **changes: Any) -> AbstractMethod:
     changes |= {"num_layers": depth, "num_steps": depth, "num_passes": depth, "walks_per_node": 1}
     changes |= {"dropout": 0.0, "node_dropout": 0.0}
-    known = hyperparameters(method_class(variant[0])).model_fields
+    make = method_class(*variant)
+    known = hyperparameters(make).model_fields
     settings = resolve(*variant, graph.name, {name: changes[name] for name in changes.keys() & known}).model
-    method = method_class(variant[0])(Shape.of(graph), **settings).double()
+    method = make(Shape.of(graph), **settings).double()
     method.setup(graph)
     for parameter in method.parameters():
         torch.nn.init.normal_(parameter, 0.2, 0.4)
@@ -143,9 +146,8 @@ def test_losses_and_gradients_are_those_of_all_nodes(
     variant: tuple[str, str], depth: int, edges: int, each_kernels: str
 ) -> None:
     graph = random_graph(edges)
-    changes = {"const_over": "labelled", "smooth_over": "edges"} if variant[0] == "confgcn" else {}
-    method = random_method(variant, graph, depth, **changes)
-    assert method.nodes_in_loss(graph) is graph.train
+    method = random_method(variant, graph, depth)
+    assert method.nodes_in_loss(graph) is (None if variant in READING_ALL else graph.train)
     ours = objective_and_gradients(method, graph, method.nodes_in_loss(graph))
     torch.testing.assert_close(ours, objective_and_gradients(method, graph, None), rtol=1e-12, atol=1e-12)
 
@@ -163,9 +165,9 @@ def test_a_prediction_of_all_nodes_answers_for_any(six_nodes: Graph) -> None:
 
 def test_every_node_is_in_the_loss_only_where_the_objective_reads_it(six_nodes: Graph) -> None:
     shape = Shape.of(six_nodes)
-    assert ConfGCN(shape, const_over="all", lambda_const=0.1).nodes_in_loss(six_nodes) is None
-    assert ConfGCN(shape, const_over="all", lambda_const=0.0).nodes_in_loss(six_nodes) is six_nodes.train
-    assert ConfGCN(shape, const_over="labelled", lambda_const=0.1).nodes_in_loss(six_nodes) is six_nodes.train
+    assert PaperConfGCN(shape).nodes_in_loss(six_nodes) is None
+    assert ReleasedConfGCN(shape, const_over="all").nodes_in_loss(six_nodes) is None
+    assert ReleasedConfGCN(shape).nodes_in_loss(six_nodes) is six_nodes.train
     assert GCN(shape).nodes_in_loss(six_nodes) is six_nodes.train
 
 

@@ -14,14 +14,14 @@ from confgcn.graph import Graph
 from confgcn.io import memory
 from confgcn.io.memory import left_by_container
 from confgcn.models.base import Shape
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 
 
 def test_a_method_that_does_not_fit_is_refused_with_both_numbers(
     six_nodes: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with torch.device("meta"):
-        method = ConfGCN(Shape.of(six_nodes), hidden_dim=10**6, num_layers=3)
+        method = PaperConfGCN(Shape.of(six_nodes), hidden_dim=10**6, num_layers=3)
     needed = 5 * 4 * sum(p.numel() for p in method.parameters())
     monkeypatch.setattr(memory, "available_memory", lambda: needed)
     memory.check_memory(method)

@@ -32,10 +32,11 @@ DRAWING = {"deepwalk", "planetoid", "semi_emb"}
 
 
 def build(variant: tuple[str, str], graph: Graph, **changes: object) -> AbstractMethod:
-    known = hyperparameters(method_class(variant[0])).model_fields
+    make = method_class(*variant)
+    known = hyperparameters(make).model_fields
     changes = {name: value for name, value in changes.items() if name in known}
     settings = resolve(*variant, graph.name, {**QUICK.get(variant[0], {}), **changes})
-    return method_class(variant[0])(Shape.of(graph), **settings.model)
+    return make(Shape.of(graph), **settings.model)
 
 
 def fitted(variant: tuple[str, str], graph: Graph, *, seed: int = 0, **changes: object) -> TrainingLoop:

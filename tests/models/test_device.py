@@ -32,7 +32,7 @@ def test_a_training_step_runs_on_the_meta_device(variant: tuple[str, str], small
     if name in DATA_DEPENDENT:
         pytest.skip(DATA_DEPENDENT[name])
     graph = small_graph.training_view()
-    method = method_class(name)(Shape.of(graph), **resolve(name, preset, graph.name, QUICK.get(name, {})).model)
+    method = method_class(name, preset)(Shape.of(graph), **resolve(name, preset, graph.name, QUICK.get(name, {})).model)
     method.setup(graph)
     method, moved = method.to("meta").train(), graph.to("meta")
     prediction = method(moved, method.nodes_in_loss(moved))

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from confgcn import ops
 from confgcn.graph import Graph
-from confgcn.models.confgcn import losses
-from confgcn.models.confgcn.influence import influence
 from confgcn.ops.function import HandDerived
 
 pytestmark = pytest.mark.usefixtures("each_kernels")
@@ -19,12 +17,6 @@ pytestmark = pytest.mark.usefixtures("each_kernels")
 
 def _of_scores(how: ops.Normalisation) -> Callable[[Graph, Tensor], Tensor]:
     return lambda graph, x: ops.normalise(graph.adjacency, x.expand(graph.adjacency.num_entries), how)
-
-
-def _influence(graph: Graph, x: Tensor) -> Tensor:
-    distance = x.expand(graph.adjacency.num_entries)
-    field = graph.receptive_field(None, depth=1)
-    return influence(field, distance, score="distance", distance_offset=1.0, normalisation="softmax")
 
 
 class _Doubled:
@@ -53,13 +45,6 @@ OPERATORS: dict[str, Callable[[Graph, Tensor], Tensor]] = {
     "with_halo_rows": lambda _, x: ops.with_halo_rows(_Doubled(), x.expand(6, 3))[0],
     "propagate": lambda graph, x: ops.propagate(graph.adjacency, torch.ones(16), x.expand(6, 3), steps=2),
     "rows_at": lambda graph, x: ops.rows_at(x.expand(6, 3), graph.train),
-    "influence": _influence,
-    "label_loss": lambda graph, x: losses.label_loss(
-        x.expand(6, 3), torch.ones(6, 3), graph.train, graph.train_one_hot, certainty=1.0
-    ),
-    "const_loss": lambda _, x: losses.const_loss(x.expand(6, 3), torch.ones(6, 3)),
-    "reg_loss": lambda _, x: losses.reg_loss(-x.expand(6, 3)),
-    "evidence_loss": lambda _, x: losses.evidence_loss(x.expand(6, 3) / 4, torch.ones(6)),
 }
 
 

@@ -13,7 +13,7 @@ from confgcn.confidence.label_errors import find_label_errors
 from confgcn.data.demo import load_demo
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 from confgcn.models.prior import reached_by_labels
 from confgcn.runs.evaluate import CALIBRATED, LEARNED
 from confgcn.runs.request import RunRequest
@@ -44,7 +44,7 @@ def measured(out: Path, method: str, preset: str = "default", **overrides: objec
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Measurements]:
     """A short run of ConfGCN with influences that differ, and what was measured of it."""
     out = tmp_path_factory.mktemp("measured") / "run"
-    return out, measured(out, "confgcn", "released", learning_rate=0.5, distance_offset=0.01, normalisation="none")
+    return out, measured(out, "confgcn", "paper", learning_rate=0.5, distance_offset=0.01)
 
 
 def test_everything_is_measured_of_confgcn(run: tuple[Path, Measurements]) -> None:
@@ -65,7 +65,7 @@ def test_quarters_of_the_test_nodes_have_its_accuracy(run: tuple[Path, Measureme
 def test_the_control_is_the_trained_model_with_uniform_influences(run: tuple[Path, Measurements]) -> None:
     out, found = run
     graph, saved = load_demo(), load_run(out)
-    uniform = ConfGCN(saved.shape, **{**saved.config["model"], "influence": "uniform"})
+    uniform = PaperConfGCN(saved.shape, **{**saved.config["model"], "influence": "uniform"})
     uniform.load_state_dict(saved.method.state_dict())
     own, control = (replace(saved, method=m).predict(graph) for m in (saved.method, uniform))
     labels = [prediction.logits.argmax(1) for prediction in (own, control)]

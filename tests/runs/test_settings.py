@@ -11,7 +11,9 @@ from confgcn.data.perturbations import add_edges_between_classes, flip_training_
 from confgcn.data.transforms import scale_features
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.models.registry import METHODS, method_class
+from confgcn.models.confgcn.consensus import ConsensusConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
+from confgcn.models.registry import METHODS
 from confgcn.runs.settings import ANY, DataSettings, hyperparameters, preset_names, resolve
 
 # c, dropout, gamma, L2, smooth, label, const, reg: the options the authors published for each data set
@@ -23,6 +25,13 @@ PUBLISHED = {
 }
 TERMS = ("smooth", "label", "const", "reg")
 KEYS = ("distance_offset", "dropout", "gamma", "doubled_l2", *(f"lambda_{term}" for term in TERMS))
+
+
+@pytest.mark.parametrize("preset", ["paper", "released", "consensus"])
+def test_a_preset_of_confgcn_is_a_model_of_its_own(preset: str) -> None:
+    settings = resolve("confgcn", preset, "cora", {})
+    assert settings.method_class.__name__ == f"{preset.capitalize()}ConfGCN"
+    assert 8 <= len(settings.model) <= 16
 
 
 @pytest.mark.parametrize("dataset", PUBLISHED)
@@ -42,8 +51,8 @@ def test_a_graph_without_published_settings_uses_those_of_cora_ml() -> None:
 def test_the_default_is_consensus_which_has_settings_for_any_graph() -> None:
     settings = resolve("confgcn", "default", "demo", {})
     assert (settings.preset, settings.settings_of) == ("consensus", ANY)
-    assert (settings.model["influence"], settings.model["normalisation"]) == ("agreement", "walk")
-    assert (settings.model["const_over"], settings.model["reg_on"]) == ("consensus", "evidence")
+    assert settings.method_class is ConsensusConfGCN
+    assert settings.model == hyperparameters(ConsensusConfGCN)().model_dump()
     assert settings.recipe.select == "best_validation_loss"
 
 
@@ -62,7 +71,7 @@ def test_paper_is_the_printed_equations(dataset: str) -> None:
     settings = resolve("confgcn", "paper", dataset, {})
     printed = {
         name: field.default
-        for name, field in hyperparameters(method_class("confgcn")).model_fields.items()
+        for name, field in hyperparameters(PaperConfGCN).model_fields.items()
         if not name.startswith("lambda_") and name != "gamma"
     }
     assert {name: settings.model[name] for name in printed} == printed

@@ -13,7 +13,7 @@ from torch import Tensor
 from confgcn.exceptions import DivergedError, UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import AbstractMethod, Shape
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 from confgcn.runs.settings import make_method, resolve
 from confgcn.training.batches import Batches
 from confgcn.training.group import SingleProcess
@@ -23,9 +23,14 @@ from confgcn.training.saved_state import restore, state_of
 from confgcn.training.seed import seeded
 
 PRESETS = ("paper", "released", "consensus")
+CHANGED: list[tuple[str, dict[str, Any]]] = [
+    *((preset, {}) for preset in PRESETS),
+    ("paper", {"normalisation": "softmax"}),
+    ("consensus", {"influence": "softmax"}),
+]
 ALL = 1000  # more neighbours than any node has
 PASSES = 60
-WITHOUT_DROPOUT = {"dropout": 0.0, "node_dropout": 0.0}
+RATES = {"paper": ["dropout"], "released": ["dropout"], "consensus": ["dropout", "node_dropout"]}
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def doubled(graph: Graph) -> Graph:
 
 def new_method(graph: Graph, preset: str, **changes: Any) -> AbstractMethod:
     with seeded(3):
-        method = make_method(graph, resolve("confgcn", preset, "cora_ml", {**WITHOUT_DROPOUT, **changes}))
+        method = make_method(graph, resolve("confgcn", preset, "cora_ml", dict.fromkeys(RATES[preset], 0.0) | changes))
         for name, weight in method.named_parameters():  # off the symmetric start, some precisions below zero
             if "precision" in name:
                 torch.nn.init.normal_(weight, 0.5, 0.5)
@@ -69,8 +74,9 @@ def gradients(loop: TrainingLoop, graph: Graph) -> tuple[dict[str, float], dict[
 
 
 @pytest.mark.usefixtures("precise", "each_kernels")
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("changes", [{}, {"normalisation": "softmax"}, {"influence": "uniform"}], ids=str)
+@pytest.mark.parametrize(
+    ("preset", "changes"), [*CHANGED, *((preset, {"influence": "uniform"}) for preset in PRESETS)], ids=str
+)
 def test_a_batch_of_all_nodes_with_all_neighbours_is_the_full_batch(
     small_graph: Graph, preset: str, changes: dict[str, Any]
 ) -> None:
@@ -105,13 +111,12 @@ def test_with_all_neighbours_the_batches_of_an_epoch_have_the_full_loss_and_grad
 
 
 @pytest.mark.usefixtures("precise")
-@pytest.mark.parametrize("changes", [{}, {"normalisation": "softmax"}], ids=str)
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("preset", "changes"), CHANGED, ids=str)
 def test_drawn_neighbours_estimate_smoothness_and_predictions(
     small_graph: Graph, preset: str, changes: dict[str, Any]
 ) -> None:
     graph = doubled(small_graph)
-    one_step = {"steps": 1} if preset == "consensus" else {"num_layers": 1, "output": "graph", "activation": "identity"}
+    one_step = {"steps": 1} if preset == "consensus" else {"num_layers": 1, "activation": "identity"}
     method = new_method(graph, preset, **one_step, **changes, lambda_smooth=1.0)
     whole = method(graph)
     batches = Batches(graph.training_view(), method, Recipe(batch_size=60, fanout=8))
@@ -216,4 +221,4 @@ def test_several_workers_are_refused(small_graph: Graph) -> None:
         size = 2
 
     with pytest.raises(UsageError, match=r"batch_size = 10: several workers"):
-        TrainingLoop(ConfGCN(Shape.of(small_graph)), small_graph, Recipe(batch_size=10), group=Two())
+        TrainingLoop(PaperConfGCN(Shape.of(small_graph)), small_graph, Recipe(batch_size=10), group=Two())

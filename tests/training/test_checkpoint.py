@@ -18,7 +18,7 @@ from confgcn.io.signals import StopRequest
 from confgcn.io.tensor_files import write_tensors
 from confgcn.models.base import Shape
 from confgcn.models.baselines.label_propagation import LabelPropagation
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
@@ -27,7 +27,7 @@ from confgcn.training.saved_state import NODES, restore, state_of
 
 
 def loop_of(graph: Graph, *callbacks: Callback) -> TrainingLoop:
-    return TrainingLoop(ConfGCN(Shape.of(graph)), graph, Recipe(epochs=5), callbacks)
+    return TrainingLoop(PaperConfGCN(Shape.of(graph)), graph, Recipe(epochs=5), callbacks)
 
 
 def names(folder: Path) -> list[str]:

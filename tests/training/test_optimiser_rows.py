@@ -8,12 +8,12 @@ import torch
 from confgcn.graph import Graph
 from confgcn.graph.sampling import NeighbourSampler
 from confgcn.models.base import Shape
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 from confgcn.training.optimiser_rows import gradient_rows, gradient_values, rows_of_sample
 
 
 def test_within_the_tables_are_the_rows_of_the_sample(six_nodes: Graph) -> None:
-    method = ConfGCN(Shape.of(six_nodes))
+    method = PaperConfGCN(Shape.of(six_nodes))
     table = method.label_distribution.raw_mu
     sample = NeighbourSampler(six_nodes, fanout=9, depth=1).draw(torch.tensor([4, 5]))
     with rows_of_sample(method, sample) as graph:
@@ -28,7 +28,7 @@ def test_within_the_tables_are_the_rows_of_the_sample(six_nodes: Graph) -> None:
 
 
 def test_an_error_within_leaves_the_method_as_it_was(six_nodes: Graph) -> None:
-    method = ConfGCN(Shape.of(six_nodes))
+    method = PaperConfGCN(Shape.of(six_nodes))
     names = [name for name, _ in method.named_parameters()]
     tables = dict(method.named_parameters())
     sample = NeighbourSampler(six_nodes, fanout=9, depth=1).draw(torch.tensor([4]))
@@ -39,7 +39,7 @@ def test_an_error_within_leaves_the_method_as_it_was(six_nodes: Graph) -> None:
 
 
 def test_a_whole_graph_borrows_nothing(six_nodes: Graph) -> None:
-    method = ConfGCN(Shape.of(six_nodes))
+    method = PaperConfGCN(Shape.of(six_nodes))
     table = method.label_distribution.raw_mu
     with rows_of_sample(method, six_nodes) as graph:
         assert graph is six_nodes

@@ -16,7 +16,7 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
     [
         *("confgcn.cli.main", "confgcn.cli.progress", "confgcn.runs.train", "confgcn.runs.saved"),
-        *("confgcn.models.confgcn.network", "torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
+        *("confgcn.models.confgcn.consensus", "torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
         *("matplotlib.pyplot", "jinja2"),
     ]
 )

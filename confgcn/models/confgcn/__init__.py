@@ -1,1 +1,7 @@
-"""The paper and nothing else: Confidence-based Graph Convolutional Networks (AISTATS 2019)."""
+"""ConfGCN: one class per published or improved model, and the functions they share. ``ConfGCN`` is the default one."""
+
+from __future__ import annotations
+
+from confgcn.models.confgcn.consensus import ConsensusConfGCN as ConfGCN
+
+__all__ = ["ConfGCN"]

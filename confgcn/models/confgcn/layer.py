@@ -1,26 +1,30 @@
-"""Graph convolutions whose neighbours are weighed by their influence."""
+"""The graph layers of the paper: sums over neighbours, weighted by their influence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from confgcn.ops import Halo, convolve, matmul, propagate
-from confgcn.ops import dropout as dropped
+from confgcn.graph.receptive_field import ReceptiveField
+from confgcn.ops import Halo, convolve
 from confgcn.sparse import SparseMatrix, SparseStructure
+
+Activation = Literal["relu", "identity"]
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": functional.relu, "identity": lambda hidden: hidden}
 
 
 class ConfidenceConvolution(nn.Module):
     r"""A layer of ConfGCN before its activation (section 5).
 
-    .. math:: h_v^{k+1} = f\left(\sum_{u \in N(v)} r_{uv} (W^k h_u^k + b^k)\right)
+    .. math:: \sum_{u \in N(v)} r_{uv} (W^k h_u^k + b^k)
 
-    With K ``steps`` the mean over a walk takes the place of the sum, and D drops the messages of whole nodes:
-
-    .. math:: h^{k+1} = f\left(\frac{1}{K + 1} \sum_{i=0}^{K} R^i D(W^k h^k + b^k)\right)
-
-    In a part of a graph it is the messages :math:`W^k h_u^k + b^k` that are borrowed of other parts, and not the
-    features: they are narrower, and every neighbour hears the same dropout.
+    Shards exchange the messages :math:`W^k h_u^k + b^k` and not the features, which are wider: all targets of a source
+    receive the message with the same dropout.
 
     Shapes: features (sources, in), influence (E,) -> (targets, out).
     """
@@ -43,19 +47,40 @@ class ConfidenceConvolution(nn.Module):
         features: Tensor | SparseMatrix,
         *,
         dropout: float = 0.0,
-        node_dropout: float = 0.0,
-        steps: int = 0,
         halo: Halo | None = None,
     ) -> Tensor:
-        if not steps:
-            return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout, halo=halo)
-        message = matmul(dropped(features, dropout, training=True), self.weight)
-        if self.bias is not None:
-            message = message + self.bias
-        return propagate(structure, influence, _drop_rows(message, node_dropout), steps=steps, halo=halo)
+        return convolve(structure, influence, features, self.weight, self.bias, dropout=dropout, halo=halo)
 
 
-def _drop_rows(values: Tensor, rate: float) -> Tensor:
-    kept = dropped(values.new_ones(len(values), 1), rate, training=True)
-    assert isinstance(kept, Tensor)
-    return values * kept if rate else values
+def graph_layers(widths: Sequence[int], *, bias: bool) -> nn.ModuleList:
+    """A layer between each two widths."""
+    return nn.ModuleList(ConfidenceConvolution(before, after, bias=bias) for before, after in pairwise(widths))
+
+
+def apply_layers(
+    layers: nn.ModuleList,
+    field: ReceptiveField,
+    influence: Tensor,
+    *,
+    activation: str,
+    dropout: float,
+    halo: Halo | None,
+) -> Tensor:
+    r""":math:`h^{k+1} = f(\sum_u r_{uv} (W^k D(h_u^k) + b^k))`; the last sum is returned before its activation f.
+
+    Shapes: ``influence`` over the edges of the field -> (nodes, width of the last layer).
+    """
+    hidden: Tensor | SparseMatrix = field.features
+    for hop, layer in zip(field.hops, layers, strict=True):
+        inputs = ACTIVATIONS[activation](hidden) if isinstance(hidden, Tensor) and layer is not layers[0] else hidden
+        hidden = layer(hop.structure, hop.pick(influence), inputs, dropout=dropout, halo=halo)
+    assert isinstance(hidden, Tensor)
+    return hidden
+
+
+def dense_layer(in_features: int, out_features: int) -> nn.Linear:
+    """A linear layer with Xavier's initial weights."""
+    dense = nn.Linear(in_features, out_features)
+    nn.init.xavier_uniform_(dense.weight)
+    nn.init.zeros_(dense.bias)
+    return dense

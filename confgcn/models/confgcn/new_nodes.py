@@ -1,69 +1,136 @@
-"""Label scores and precisions of nodes that were not there at training: solved for alone, with all else held fixed."""
+"""Label distributions of nodes that were not in the training graph, found with all other parameters fixed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.graph.subgraph import induced_subgraph, nodes_within
-from confgcn.models.confgcn.label_distribution import LabelDistribution
+from confgcn.models.confgcn.label_distribution import SMALLEST_PRECISION, LabelDistribution
 
 if TYPE_CHECKING:
-    from confgcn.models.confgcn.network import ConfGCN
+    from confgcn.models.confgcn.consensus import ConsensusConfGCN
+    from confgcn.models.confgcn.paper import PaperConfGCN
+    from confgcn.models.confgcn.released import ReleasedConfGCN
+
+Model = TypeVar("Model", "PaperConfGCN", "ReleasedConfGCN", "ConsensusConfGCN")
+Transform = Callable[[Tensor], Tensor]
 
 STEPS = 30
-LEARNING_RATE = 0.01  # where the method has none of its own for label scores and precisions: the paper's
+LEARNING_RATE = 0.01  # the paper's
+SMALLEST_SCORE = 1e-6  # keeps logarithms finite
 
 
-def solve_new_rows(method: ConfGCN, graph: Graph, new: Tensor) -> None:
-    r"""Find the rows of the ``new`` nodes (n,) in the method's label distribution.
+def unchanged(values: Tensor) -> Tensor:
+    return values
+
+
+def log_scores(scores: Tensor) -> Tensor:
+    """An inverse of softmax."""
+    return scores.clamp(min=SMALLEST_SCORE).log()
+
+
+def extended(
+    method: Model,
+    graph: Graph,
+    *,
+    scores: Transform = unchanged,
+    raw: Transform = unchanged,
+    precision: Transform = unchanged,
+    learning_rate: float | None = None,
+) -> Model:
+    r"""The method with rows for the new nodes of the graph, those whose ids follow the ones of the training.
 
     .. math:: \min_{\mu_{new}, \Sigma_{new}} L \quad \text{with weights and all other rows fixed}
 
-    Only what the new nodes depend on is computed. They start from the mean of their neighbours, weighed by the
-    neighbours' confidence, and where no term of L reaches a node it stays there.
+    The rows start from their neighbours and take ``STEPS`` steps of Adam; only nodes within the reach of new ones are
+    computed.
+
+    Args:
+        scores, raw, precision: label scores from ``raw_mu``, their inverse, and precisions from ``raw_precision``.
+        learning_rate: of the solver; None: ``LEARNING_RATE``.
     """
-    if not len(new):
-        return
-    start_from_neighbours(method.label_distribution, graph, new)
-    reach = nodes_within(graph, new, method.reach)
-    part = induced_subgraph(graph, reach)
-    _descend(method, part, graph.node_ids[new])
+    known = len(method.label_distribution.raw_mu)
+    larger = copy(method)
+    larger._modules = {**method._modules}
+    larger.label_distribution = method.label_distribution.with_rows(int(graph.node_ids.max()) + 1)
+    new = (graph.node_ids >= known).nonzero().squeeze(1)
+    if len(new):
+        start_from_neighbours(larger.label_distribution, graph, new, scores=scores, raw=raw, precision=precision)
+        subgraph = induced_subgraph(graph, nodes_within(graph, new, method.reach))
+        _descend(_without_dropout(larger), subgraph, graph.node_ids[new], learning_rate or LEARNING_RATE)
+    return larger.eval()
 
 
-def start_from_neighbours(distribution: LabelDistribution, graph: Graph, new: Tensor) -> None:
-    r"""Give each new node the confidence-weighted mean of its neighbours, in rounds outwards from the known ones.
+@torch.no_grad()
+def start_from_neighbours(
+    distribution: LabelDistribution,
+    graph: Graph,
+    new: Tensor,
+    *,
+    scores: Transform,
+    raw: Transform,
+    precision: Transform,
+) -> None:
+    r"""Set the rows of the new nodes (n,) to the mean of their neighbours, weighted by precision.
 
     .. math:: \mu_v = \Big(\sum_u \Sigma_u^{-1}\Big)^{-1} \sum_u \Sigma_u^{-1} \mu_u
 
-    A node that no known node is connected with starts without an opinion.
+    Nodes are set in rounds, outwards from the known ones. A node that is not connected to a known one has equal scores.
     """
+    raw_mu, raw_precision = distribution.raw_mu, distribution.raw_precision
     known = torch.ones(graph.num_nodes, dtype=torch.bool).index_fill_(0, new, False)
-    left = new
-    while len(left):
-        structure, _ = graph.adjacency.at_rows(left)
-        heard = known[structure.indices]
-        rows, neighbours = structure.rows[heard], structure.indices[heard]
-        reached = torch.bincount(rows, minlength=len(left)) > 0
+    while len(new):
+        structure, _ = graph.adjacency.at_rows(new)
+        is_known = known[structure.indices]
+        targets, sources = structure.rows[is_known], graph.node_ids[structure.indices[is_known]]
+        counts = torch.bincount(targets, minlength=len(new))
+        reached = counts > 0
         if not reached.any():
-            distribution.set_undecided(graph.node_ids[left])
+            raw_mu[graph.node_ids[new]] = 0.0
+            raw_precision[graph.node_ids[new]] = 1.0
             return
-        distribution.set_mean(graph.node_ids[left], graph.node_ids[neighbours], rows)
-        known[left[reached]] = True
-        left = left[~reached]
+        rows, sums = graph.node_ids[new[reached]], _Sums(targets, len(new), reached)
+        weight = precision(raw_precision[sources]).clamp(min=SMALLEST_PRECISION)
+        raw_mu[rows] = raw(sums(weight * scores(raw_mu[sources])) / sums(weight))
+        raw_precision[rows] = sums(raw_precision[sources]) / counts[reached, None]
+        known[new[reached]] = True
+        new = new[~reached]
 
 
-def _descend(method: ConfGCN, part: Graph, rows: Tensor) -> None:
-    """Adam on these rows alone."""
+class _Sums:
+    """Sums over the known neighbours of each reached node."""
+
+    def __init__(self, targets: Tensor, count: int, reached: Tensor) -> None:
+        self.targets, self.count, self.reached = targets, count, reached
+
+    def __call__(self, values: Tensor) -> Tensor:
+        return values.new_zeros(self.count, values.shape[1]).index_add_(0, self.targets, values)[self.reached]
+
+
+def _without_dropout(method: Model) -> Model:
+    """A copy that computes the training objective without random numbers."""
+    plain = copy(method)
+    plain.training = True
+    for rate in ("dropout", "node_dropout"):
+        if hasattr(plain, rate):
+            setattr(plain, rate, 0.0)
+    return plain
+
+
+def _descend(method: Model, graph: Graph, rows: Tensor, learning_rate: float) -> None:
+    """Adam on these rows only."""
     tables = list(method.label_distribution.parameters())
     leaves = [table.detach()[rows].requires_grad_() for table in tables]
-    optimiser = torch.optim.Adam(leaves, lr=method.confidence_learning_rate or LEARNING_RATE)
+    optimiser = torch.optim.Adam(leaves, lr=learning_rate)
     for _ in range(STEPS):
-        terms = method.loss_terms(part, method(part))
-        loss = torch.stack([term.value() for term in terms.values() if term.count != 0]).sum()  # a part may lack labels
+        terms = method.loss_terms(graph, method(graph))
+        loss = torch.stack([term.value() for term in terms.values() if term.count != 0]).sum()  # there may be no labels
         gradients = torch.autograd.grad(loss, tables, allow_unused=True)
         for leaf, gradient in zip(leaves, gradients, strict=True):
             leaf.grad = None if gradient is None else gradient[rows]

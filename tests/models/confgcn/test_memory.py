@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from confgcn.graph import Graph
 from confgcn.models.base import Shape
-from confgcn.models.confgcn.network import ConfGCN
+from confgcn.models.confgcn.paper import PaperConfGCN
 
 def peak():  # in kilobytes; ru_maxrss will not do, since it starts from what the parent process had
     return int(Path("{STATUS}").read_text().split("VmHWM:")[1].split()[0])
@@ -26,7 +26,7 @@ last = np.arange(1, {EDGES} + 1)
 first = np.zeros_like(last) if sys.argv[1] == "star" else last - 1
 graph = Graph.build(np.stack([first, last], 1), np.ones(({EDGES} + 1, 4)), np.arange({EDGES} + 1) % 3, train=[0, 1, 2])
 before = peak()
-method = ConfGCN(Shape.of(graph))
+method = PaperConfGCN(Shape.of(graph))
 sum(term.value() for term in method.loss_terms(graph, method(graph)).values()).backward()
 print(peak() - before)
 """

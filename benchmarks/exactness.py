@@ -22,8 +22,7 @@ from recorded import EXACTNESS, append
 from torch import Tensor
 
 from confgcn.data.datasets import load_graph
-from confgcn.distributed.gather import whole_rows
-from confgcn.distributed.process_group import ProcessGroup, joined_group
+from confgcn.distributed.process_group import ProcessGroup, joined_group, whole_rows
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole
 from confgcn.graph import Graph

@@ -71,7 +71,7 @@ def measured(folder: Path, nodes: int) -> dict[str, Any]:
     found["inspect"] = watched("-m", "confgcn", "inspect", str(store))
     found["open"] = watched("-c", OPENING, str(store))
     found["sample"] = watched("-c", SAMPLING, str(store))
-    cut = ("partition", str(store), "--parts", "2", "--by", "hash", "--out", str(folder / "shards"))
+    cut = ("partition", str(store), "--shards", "2", "--by", "hash", "--out", str(folder / "shards"))
     found["partition"] = watched("-m", "confgcn", *cut)
     shutil.rmtree(folder / "shards")
     shutil.rmtree(store)

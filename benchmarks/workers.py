@@ -128,14 +128,14 @@ def child(words: list[str], workers: int = 1) -> list[dict[str, Any]]:
 
 def cut(graph: Path, shards: Path, how: str) -> dict[str, Any]:
     """Cut and write two shards."""
-    words = ("partition", str(graph), "--parts", "2", "--by", how, "--out", str(shards))
+    words = ("partition", str(graph), "--shards", "2", "--by", how, "--out", str(shards))
     ended, record = Watched("-m", "confgcn", *words), ShardFolder(shards).record
     edges = record.entries - record.num_nodes
     return {
         "by": how,
         "seconds": round(ended.seconds, 2),
         "peak_anonymous": ended.peaks[0]["anonymous"],
-        "crossing": record.crossing / edges,
+        "crossing": record.crossing_edges / edges,
         "entries": record.entries,
         "edge_list": 16 * edges // 2,
     }
@@ -182,7 +182,7 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
         "peak": status("VmHWM"),
         "lifetime_peak": max(lifetime, status("VmHWM")),
         "bytes_per_step": (sent_by(halo) - sent) // steps,
-        "borrowed": sum(halo.borrowed_counts) if isinstance(halo, HaloExchange) else 0,
+        "borrowed": sum(halo.received_counts) if isinstance(halo, HaloExchange) else 0,
         "own": graph.num_nodes,
         "entries": graph.adjacency.num_entries,
     }

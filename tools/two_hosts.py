@@ -106,7 +106,7 @@ def remove(host: Host) -> None:
 
 def trained(folder: Path, hosts: Hosts, *, epochs: int = 40) -> dict[str, Any]:
     """A job from both hosts, and the same from one."""
-    confgcn(folder, "partition", "demo", "--parts", "2", "--out", "shards")
+    confgcn(folder, "partition", "demo", "--shards", "2", "--out", "shards")
     words = ("train", "shards", "--epochs", str(epochs))
     began = time.monotonic()
     wait_for([started(folder, host, hosts[0], *words, "--out", "both") for host in hosts])

@@ -99,9 +99,9 @@ def main() -> NoReturn:
 def _end(message: str, code: int) -> NoReturn:
     """Of several workers one says it, and all have the code of that one."""
     if _is_worker():
-        from confgcn.distributed.rendezvous import said_by_another
+        from confgcn.distributed.rendezvous import reported_by_another
 
-        said = said_by_another(code)
+        said = reported_by_another(code)
         if said is not None:
             sys.exit(said)
     if message:

@@ -1,4 +1,4 @@
-"""``confgcn partition``: cut a graph into shards, for a training by several workers."""
+"""``confgcn partition``: divide a graph into shards, for a training by several workers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 @takes_graph
 def partition(
     graph_input: GraphInput,
-    parts: Annotated[int, typer.Option(min=1, max=MAX_SHARDS, help="Number of shards: at least one a worker.")],
+    shards: Annotated[int, typer.Option(min=1, max=MAX_SHARDS, help="Number of shards, at least one per worker.")],
     out: Annotated[Path, path_option(help="New folder for the shards.")],
     by: Annotated[
         Literal["metis", "hash"] | None,
-        typer.Option(help="metis: few edges between parts, the default where it is installed; hash: by number."),
+        typer.Option(help="metis: few edges between shards, the default where it is installed; hash: by number."),
     ] = None,
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Cut a graph into shards that several workers train on together.
+    """Divide a graph into shards for a training by several workers.
 
-    For example: confgcn partition cora --parts 2 --out cora-shards
+    For example: confgcn partition cora --shards 2 --out cora-shards
 
     then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
     """
@@ -38,12 +38,11 @@ def partition(
     graph = graph_input.load(split_seed)
     for text in graph.notices():
         notice(text)
-    record = make_shards(out, graph, parts, how=by, is_named=graph_input.is_named, split_seed=split_seed)
+    record = make_shards(out, graph, shards, how=by, is_named=graph_input.is_named, split_seed=split_seed)
     for text in partition_notices(record, by):
         notice(text)
-    edges = max(record["entries"] - record["num_nodes"], 1)
-    found = {"shards": str(out), "parts": record["parts"], "cut": record["crossing"] / edges}
+    crossing = record["crossing_edges"] / max(record["entries"] - record["num_nodes"], 1)
     if as_json:
-        print_json(found)
+        print_json({"folder": str(out), "shards": record["shards"], "crossing_share": crossing})
     else:
-        typer.echo(f"{record['parts']} shards in {out}; {found['cut']:.1%} of the edges join two of them")
+        typer.echo(f"{record['shards']} shards in {out}; {crossing:.1%} of the edges are between shards")

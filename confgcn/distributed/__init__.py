@@ -1,1 +1,1 @@
-"""One training in several processes: a graph in shards, what they exchange, and what happens when one of them ends."""
+"""One training in several processes: a graph in shards, what they exchange, and how the loss of a worker is handled."""

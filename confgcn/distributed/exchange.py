@@ -1,4 +1,4 @@
-"""The halo of a shard: rows of other shards, fetched from the processes that own them."""
+"""The halo exchange of a shard: rows of nodes that other workers own."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from confgcn.sparse import SparseStructure
 
 
 class HaloExchange:
-    """Sends own rows to whoever borrows them, and adds up what comes back.
+    """Sends own rows to the workers that have copies of them, and sums what these send back (``confgcn.ops.Halo``).
 
     Args:
-        lent: the own rows that each process borrows, (sent,): those of process 0 first.
-        lent_counts, borrowed_counts: how many rows go to each process, and come from each.
+        copied: the own rows that go to each worker, (sent,): those for worker 0 first.
+        sent_counts, received_counts: the number of rows that go to each worker, and that come from each.
 
-    ``bytes_sent`` counts what this process has sent.
+    ``bytes_sent`` counts what this worker has sent.
     """
 
-    def __init__(self, lent: Tensor, lent_counts: Sequence[int], borrowed_counts: Sequence[int]) -> None:
-        self.lent = lent
-        self.lent_counts, self.borrowed_counts = list(lent_counts), list(borrowed_counts)
-        self.lent_once, place = lent.unique(return_inverse=True)
-        one_each = SparseStructure(torch.arange(len(lent) + 1), place, (len(lent), len(self.lent_once)))
-        self.copies, _ = one_each.transposed  # of each lent row: sums are formed in one order
+    def __init__(self, copied: Tensor, sent_counts: Sequence[int], received_counts: Sequence[int]) -> None:
+        self.copied = copied
+        self.sent_counts, self.received_counts = list(sent_counts), list(received_counts)
+        self.copied_once, position = copied.unique(return_inverse=True)
+        one_each = SparseStructure(torch.arange(len(copied) + 1), position, (len(copied), len(self.copied_once)))
+        self.copies, _ = one_each.transposed  # of each copied row: the sums have one order
         self.bytes_sent = 0
 
     def gather(self, *own: Tensor) -> tuple[Tensor, ...]:
-        sent = torch.cat([rows.index_select(0, self.lent) for rows in own], dim=1)
-        return _in_widths_of(own, self._exchange(sent, self.lent_counts, self.borrowed_counts))
+        sent = torch.cat([rows.index_select(0, self.copied) for rows in own], dim=1)
+        return _split_columns(self._exchange(sent, self.sent_counts, self.received_counts), own)
 
-    def scatter_add(self, *borrowed: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-        received = self._exchange(torch.cat(borrowed, dim=1), self.borrowed_counts, self.lent_counts)
+    def scatter_add(self, *halo_rows: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        received = self._exchange(torch.cat(halo_rows, dim=1), self.received_counts, self.sent_counts)
         sums = kernels.active().multiply(self.copies, received.new_ones(self.copies.num_entries), received)
-        return self.lent_once, _in_widths_of(borrowed, sums)
+        return self.copied_once, _split_columns(sums, halo_rows)
 
     def all_reduce(self, numbers: Tensor) -> Tensor:
         total = numbers.clone()
@@ -51,22 +51,22 @@ class HaloExchange:
         return arrived
 
 
-def _in_widths_of(quantities: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
-    parts: tuple[Tensor, ...] = rows.split([quantity.shape[1] for quantity in quantities], dim=1)
-    return parts
+def _split_columns(rows: Tensor, tables: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The columns of several tables, which were exchanged side by side."""
+    columns: tuple[Tensor, ...] = rows.split([table.shape[1] for table in tables], dim=1)
+    return columns
 
 
-def make_exchange(borrowed: Tensor, owners: Tensor, own: Tensor) -> HaloExchange:
-    """Tell every owner which of its nodes are borrowed, once.
+def make_exchange(halo_nodes: Tensor, owners: Tensor, own: Tensor) -> HaloExchange:
+    """Send every owner the list of its nodes that this worker needs. All workers call this at the same time.
 
-    Shapes: ``borrowed`` (b,), nodes by their place in the whole, and the processes that are their ``owners`` (b,),
-    sorted; ``own`` (n,), the nodes of this process, sorted.
+    Shapes: ``halo_nodes`` (h,), by their positions in the whole graph, and their ``owners`` (h,), sorted; ``own`` (n,),
+    the nodes of this worker, sorted.
     """
-    size = dist.get_world_size()
-    wanted = torch.bincount(owners, minlength=size)
-    lent_counts = torch.empty_like(wanted)
-    dist.all_to_all_single(lent_counts, wanted)
-    asked_for = borrowed.new_empty(int(lent_counts.sum()))
-    dist.all_to_all_single(asked_for, borrowed, lent_counts.tolist(), wanted.tolist())
-    lent = torch.searchsorted(own, asked_for)
-    return HaloExchange(lent, lent_counts.tolist(), wanted.tolist())
+    needed_counts = torch.bincount(owners, minlength=dist.get_world_size())
+    sent_counts = torch.empty_like(needed_counts)
+    dist.all_to_all_single(sent_counts, needed_counts)
+    requested = halo_nodes.new_empty(int(sent_counts.sum()))
+    dist.all_to_all_single(requested, halo_nodes, sent_counts.tolist(), needed_counts.tolist())
+    copied = torch.searchsorted(own, requested)
+    return HaloExchange(copied, sent_counts.tolist(), needed_counts.tolist())

@@ -1,6 +1,6 @@
-"""Several workers on this machine: the same command once for each, what a worker is told, and how their job ended.
+"""Start several workers on this machine: the same command in each, with the environment variables of torchrun.
 
-What torchrun does, with errors of ours, and on the loopback alone: torchrun's store listens on every address.
+torchrun does the same; but its store listens on every address, this one on the loopback only.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from confgcn.exceptions import ResourceError, StoppedError, UsageError
 from confgcn.io.signals import stop_signals
 
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # which torchrun sets
-LAUNCHED = "TORCHELASTIC_RUN_ID"  # set where there is a launcher, torchrun's or this one
+LAUNCHED = "TORCHELASTIC_RUN_ID"  # set by every launcher, torchrun or this one
 LOOPBACK = "127.0.0.1"
-SECONDS_BETWEEN = 0.05  # two looks at the workers
-SECONDS_TO_END = 15.0  # for the other workers when one has failed: they notice by themselves
-GO_ON = "To go on from the last checkpoint, give the same command with --resume"
+SECONDS_BETWEEN_POLLS = 0.05
+SECONDS_TO_END = 15.0  # for the other workers after one has failed: they notice by themselves
+RESUME = "To continue from the last checkpoint, give the same command with --resume"
 
 
 def is_started_by_launcher() -> bool:
-    """Is this process one of several, started by torchrun or something like it?"""
+    """Is this process one of several, started by torchrun or a similar launcher?"""
     if "RANK" not in os.environ or os.environ.get("WORLD_SIZE") == "1":
         return False
     missing = [name for name in VARIABLES if not os.environ.get(name)]
@@ -49,58 +49,58 @@ def _check_numbers() -> None:
 def launch(workers: int, arguments: Sequence[str]) -> int:
     """Run ``python -m confgcn`` with these arguments in so many processes; returns the exit code of the job.
 
-    What a worker says of its end it says itself; of one that was killed it is said here.
+    A worker reports its own errors; the end of one that was killed is reported here.
     """
-    from confgcn.distributed.rendezvous import FIRST_START, START, said_already, served_store
+    from confgcn.distributed.rendezvous import FIRST_START, START, claim_report, serve_store
 
-    store, port = served_store(socket.create_server((LOOPBACK, 0)))
+    store, port = serve_store(socket.create_server((LOOPBACK, 0)))
     run_id = uuid.uuid4().hex
     started: list[subprocess.Popen[bytes]] = []
-    with _signals_passed_on(started) as asked:
+    with _forwarding_signals(started) as received:
         for rank in range(workers):
-            surroundings = _surroundings(rank, workers, port, run_id)
-            started.append(_start(arguments, {**surroundings, START: FIRST_START}))
-        if asked:
-            _send(started, asked[-1])
+            environment = _environment(rank, workers, port, run_id)
+            started.append(_start(arguments, {**environment, START: FIRST_START}))
+        if received:
+            _send(started, received[-1])
         failed = _first_to_fail(started)
         if failed is None:
             return 0
         code = started[failed].returncode
-        said = said_already(store, code if code > 0 else ResourceError.exit_code)
+        reported = claim_report(store, code if code > 0 else ResourceError.exit_code)
         _end(started)
-    if said is None and (code < 0 or asked):
-        raise _explanation(failed, started[failed], asked)
-    return 128 + asked[0] if asked else said or code
+    if reported is None and (code < 0 or received):
+        raise _explanation(failed, started[failed], received)
+    return 128 + received[0] if received else reported or code
 
 
-def _surroundings(rank: int, workers: int, port: int, run_id: str) -> dict[str, str]:
-    """What torchrun tells a worker."""
+def _environment(rank: int, workers: int, port: int, run_id: str) -> dict[str, str]:
+    """The environment of a worker, with the variables that torchrun sets."""
     loopback = next((name for _, name in socket.if_nameindex() if name.startswith("lo")), "lo")
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": workers, "LOCAL_WORLD_SIZE": workers}
-    told = {name: str(number) for name, number in numbers.items()}
-    told |= {"MASTER_ADDR": LOOPBACK, "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": loopback}
-    told |= {LAUNCHED: run_id, "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
-    return {"OMP_NUM_THREADS": "1", **os.environ, **told}
+    variables = {name: str(number) for name, number in numbers.items()}
+    variables |= {"MASTER_ADDR": LOOPBACK, "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": loopback}
+    variables |= {LAUNCHED: run_id, "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
+    return {"OMP_NUM_THREADS": "1", **os.environ, **variables}
 
 
-def _start(arguments: Sequence[str], surroundings: dict[str, str]) -> subprocess.Popen[bytes]:
-    """In a session of its own: a terminal interrupts the launcher, which passes it on, once."""
+def _start(arguments: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """In a session of its own: a terminal interrupts the launcher only, which forwards the signal once."""
     command = [sys.executable, "-m", "confgcn", *arguments]
-    return subprocess.Popen(command, env=surroundings, start_new_session=True)
+    return subprocess.Popen(command, env=environment, start_new_session=True)
 
 
 @contextmanager
-def _signals_passed_on(started: list[subprocess.Popen[bytes]]) -> Iterator[list[int]]:
-    """To all workers; yields those that have come."""
-    asked: list[int] = []
+def _forwarding_signals(started: list[subprocess.Popen[bytes]]) -> Iterator[list[int]]:
+    """Within, signals to stop are sent to all workers; yields those received."""
+    received: list[int] = []
 
-    def pass_on(number: int, frame: object) -> None:
-        asked.append(number)
+    def forward(number: int, frame: object) -> None:
+        received.append(number)
         _send(started, number)
 
-    previous = {number: signal.signal(number, pass_on) for number in stop_signals()}
+    previous = {number: signal.signal(number, forward) for number in stop_signals()}
     try:
-        yield asked
+        yield received
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -112,13 +112,13 @@ def _send(started: Sequence[subprocess.Popen[bytes]], number: int) -> None:
 
 
 def _first_to_fail(started: Sequence[subprocess.Popen[bytes]]) -> int | None:
-    """Its rank; None when all have ended well."""
+    """Its rank; None when all have succeeded."""
     while True:
         codes = [process.poll() for process in started]
         failed = [rank for rank, code in enumerate(codes) if code]
         if failed or not any(code is None for code in codes):
             return failed[0] if failed else None
-        time.sleep(SECONDS_BETWEEN)
+        time.sleep(SECONDS_BETWEEN_POLLS)
 
 
 def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
@@ -131,14 +131,15 @@ def _end(started: Sequence[subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-def _explanation(rank: int, process: subprocess.Popen[bytes], asked: list[int]) -> ResourceError | StoppedError:
-    if asked:
-        return StoppedError(f"stopped by {signal.Signals(asked[0]).name}", asked[0])
-    return ResourceError(f"worker {rank} (process {process.pid}) was ended by {_name(-process.returncode)}. {GO_ON}")
+def _explanation(rank: int, process: subprocess.Popen[bytes], received: list[int]) -> ResourceError | StoppedError:
+    if received:
+        return StoppedError(f"stopped by {signal.Signals(received[0]).name}", received[0])
+    ended_by = _signal_name(-process.returncode)
+    return ResourceError(f"worker {rank} (process {process.pid}) was ended by {ended_by}. {RESUME}")
 
 
-def _name(number: int) -> str:
-    """Of a signal; those of real-time systems have none."""
+def _signal_name(number: int) -> str:
+    """Real-time signals have no name."""
     with suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}"

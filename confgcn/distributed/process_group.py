@@ -1,4 +1,4 @@
-"""The processes of one job, as torchrun starts them."""
+"""The worker processes of one job, and the results of all shards in the first of them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,38 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
+from confgcn.distributed.heartbeat import LONGEST_RENDEZVOUS, Heartbeat, end_process, reporting_lost_workers
 from confgcn.distributed.launch import is_started_by_launcher
-from confgcn.distributed.rendezvous import START, agreed_start, of_this_start, within
-from confgcn.distributed.watch import LONGEST_MEETING, Watch, leave, lost_touch
+from confgcn.distributed.rendezvous import START, agree_on_start, end_after, store_of_start
 from confgcn.exceptions import UsageError
+from confgcn.graph import Graph, Shard
+from confgcn.models.base import AbstractMethod, Prediction
+from confgcn.sparse import SparseStructure
 
-PATIENCE = timedelta(days=1)  # of a message: whether a process still lives is for the watch to say
+LONGEST_MESSAGE = timedelta(days=1)  # the heartbeat finds out whether a worker is alive
+NODE_QUANTITIES = ("logits", "mu", "precision", "evidence")  # of a prediction: a row for every node
+EDGE_QUANTITY = "influence"  # distances are not needed after training
 
 
 class ProcessGroup:
-    """The other processes of the job; every one asks the same of it, in the same order."""
+    """All workers of the job (``confgcn.training.group.Group``); all make the same calls, in the same order."""
 
-    def __init__(self, store: Store, watch: Watch) -> None:
+    def __init__(self, store: Store, heartbeat: Heartbeat) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self.store, self.watch = store, watch
+        self.store, self.heartbeat = store, heartbeat
 
-    def set_up(self) -> None:
-        """All of them are ready to train: from now on a long silence is a fault."""
+    def finish_setup(self) -> None:
+        """Wait until all workers are ready to train: from now on a missing heartbeat is a fault."""
         self.wait()
-        self.watch.is_set_up = True
+        self.heartbeat.is_set_up = True
 
-    def remember(self, what: str) -> None:
-        """Write down what holds for the job, should it be started again."""
-        self.store.set(f"confgcn/{what}", "1")
+    def remember(self, fact: str) -> None:
+        """Record something for later starts of this job."""
+        self.store.set(f"confgcn/{fact}", "1")
 
-    def remembers(self, what: str) -> bool:
-        """Was it written down, now or before the job was started again?"""
-        return bool(self.store.check([f"confgcn/{what}"]))
+    def remembers(self, fact: str) -> bool:
+        """Was it recorded, in this start or an earlier one?"""
+        return bool(self.store.check([f"confgcn/{fact}"]))
 
     def sum(self, numbers: Sequence[float]) -> list[float]:
         total = torch.tensor(list(numbers), dtype=torch.double)
@@ -54,11 +59,10 @@ class ProcessGroup:
             tensor.copy_(total.view_as(tensor))
 
     def wait(self) -> None:
-        """Until all have come so far."""
         self.sum([0.0])
 
     def collect(self, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-        """To the first process what each of them gives, one after the other; to the others nothing."""
+        """In the first worker the tensors of every worker, one after the other; in the others nothing."""
         own = [float(len(tensor)) for tensor in tensors]
         sizes = [self.sum(own if rank == self.rank else [0.0] * len(own)) for rank in range(self.size)]
         if self.rank:
@@ -67,29 +71,84 @@ class ProcessGroup:
             return
         yield tensors
         for rank in range(1, self.size):
-            theirs = tuple(t.new_empty(int(n), *t.shape[1:]) for t, n in zip(tensors, sizes[rank], strict=True))
-            for tensor in theirs:
+            received = tuple(t.new_empty(int(n), *t.shape[1:]) for t, n in zip(tensors, sizes[rank], strict=True))
+            for tensor in received:
                 dist.recv(tensor, rank)
-            yield theirs
+            yield received
 
 
 @contextmanager
 def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
-    """Meet the other processes, keep an eye on them, and part from them."""
+    """Connect to the other workers and watch their heartbeats; disconnect at the end."""
     if not is_started_by_launcher():
         raise UsageError("not one of several workers: start them with torchrun")
-    with lost_touch(None), within(LONGEST_MEETING + 5.0, leave):
-        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_MEETING)))
-        os.environ[START] = agreed_start(store, rank, size)
-        watch = Watch.start(rank, size)
+    with reporting_lost_workers(None), end_after(LONGEST_RENDEZVOUS + 5.0, end_process):
+        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_RENDEZVOUS)))
+        os.environ[START] = agree_on_start(store, rank, size)
+        heartbeat = Heartbeat.start(rank, size)
     try:
-        with lost_touch(watch):
-            store.set_timeout(PATIENCE)
-            meeting = of_this_start(store)
-            dist.init_process_group(backend, store=meeting, rank=rank, world_size=size, timeout=PATIENCE)
-            yield ProcessGroup(store, watch)
-            watch.stop(well=True)
+        with reporting_lost_workers(heartbeat):
+            store.set_timeout(LONGEST_MESSAGE)
+            own_store = store_of_start(store)
+            dist.init_process_group(backend, store=own_store, rank=rank, world_size=size, timeout=LONGEST_MESSAGE)
+            yield ProcessGroup(store, heartbeat)
+            heartbeat.stop(succeeded=True)
     finally:
-        watch.stop()
+        heartbeat.stop()
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+def whole_rows(rows: Tensor, shard: Shard, group: ProcessGroup) -> Tensor | None:
+    """In the first worker the rows of all nodes, in the order of the whole graph; None in the others."""
+    whole = None
+    for nodes, shard_rows in group.collect(shard.nodes, rows):
+        whole = shard_rows.new_empty(shard.total_nodes, *rows.shape[1:]) if whole is None else whole
+        whole[nodes] = shard_rows
+    return whole
+
+
+def whole_entries(
+    values: Tensor, own: SparseStructure, shard: Shard, whole_adjacency: SparseStructure | None, group: ProcessGroup
+) -> Tensor | None:
+    """The same for the values of edges; only the first worker has the whole adjacency."""
+    whole = None
+    for nodes, shard_values in group.collect(shard.nodes, values[order_in_whole(own, shard)]):
+        assert whole_adjacency is not None
+        whole = shard_values.new_empty(whole_adjacency.num_entries) if whole is None else whole
+        whole[whole_adjacency.at_rows(nodes)[1]] = shard_values
+    return whole
+
+
+def whole_weights(method: AbstractMethod, graph: Graph, group: ProcessGroup) -> dict[str, Tensor]:
+    """The weights: in the first worker with the rows of all nodes, in the others of their own nodes."""
+    assert graph.shard is not None
+    weights = dict(method.state_dict())
+    for name in method.per_node:
+        rows = whole_rows(weights[name], graph.shard, group)
+        weights[name] = weights[name] if rows is None else rows
+    return weights
+
+
+def whole_prediction(
+    prediction: Prediction, graph: Graph, whole_adjacency: SparseStructure | None, group: ProcessGroup
+) -> Prediction | None:
+    """In the first worker the prediction of all nodes and edges; None in the others."""
+    assert graph.shard is not None
+    found: dict[str, Tensor | None] = {}
+    for name in (*NODE_QUANTITIES, EDGE_QUANTITY):
+        values = getattr(prediction, name)
+        if values is None:
+            found[name] = None
+        elif name in NODE_QUANTITIES:
+            found[name] = whole_rows(values, graph.shard, group)
+        else:
+            found[name] = whole_entries(values, graph.adjacency, graph.shard, whole_adjacency, group)
+    logits = found.pop("logits")
+    return None if logits is None else Prediction(logits, **found)
+
+
+def order_in_whole(own: SparseStructure, shard: Shard) -> Tensor:
+    """The entries of a shard's adjacency, row by row in the order that their sources have in the whole graph."""
+    sources = torch.cat([shard.nodes, shard.halo_nodes])[own.indices]
+    return own.rows.mul(shard.total_nodes).add_(sources).argsort()

@@ -12,8 +12,7 @@ from typing import Any
 
 import torch
 
-from confgcn.distributed.gather import whole_weights
-from confgcn.distributed.process_group import ProcessGroup, joined_group
+from confgcn.distributed.process_group import ProcessGroup, joined_group, whole_weights
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
 from confgcn.distributed.shards import load_shard, load_whole
@@ -84,7 +83,7 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
         raise UsageError("graphs that are made harder on purpose are for a single worker")
     if isinstance(request.graph_input, ShardedGraph):
-        request.graph_input.folder.parts_of(0, workers)
+        request.graph_input.folder.shards_of(0, workers)
     return Path(request.out), settings
 
 
@@ -108,16 +107,16 @@ def _opened(
             notify(notice)
         group.remember(BEGUN)
         _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
-    group.set_up()
+    group.finish_setup()
     if not isinstance(given, ShardedGraph) and is_shard_folder(folder.path):
-        check_shards(folder, folder.parts_of(group.rank, group.size))
+        check_shards(folder, folder.shards_of(group.rank, group.size))
     return folder
 
 
 def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGroup) -> None:
     """Every worker looks at its own, before one of them writes anything."""
-    check_shards(folder, folder.parts_of(group.rank, group.size))
-    own = folder.parts_of(group.rank, group.size)
+    check_shards(folder, folder.shards_of(group.rank, group.size))
+    own = folder.shards_of(group.rank, group.size)
     split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
     classes = torch.bincount(labels[split == SPLIT.index("train")], minlength=len(folder.record.class_names))
     *labelled, held_out = group.sum([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
@@ -153,7 +152,7 @@ def _begin(
 ) -> None:
     """The first files of the run, and the shards of a graph that has none."""
     if graph is None:
-        fingerprint, notices = folder.record.graph_sha256, folder.record.remarks
+        fingerprint, notices = folder.record.graph_sha256, folder.record.notices
     else:
         fingerprint, notices = graph.fingerprint, graph.notices()
     directory.start(run_config(request))
@@ -182,8 +181,8 @@ def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
     damage = []
     try:
         folder = ShardFolder(shards)
-        if folder.record.graph_sha256 == fingerprint and folder.num_parts >= size:
-            check_shards(folder, list(range(folder.num_parts)))
+        if folder.record.graph_sha256 == fingerprint and folder.num_shards >= size:
+            check_shards(folder, list(range(folder.num_shards)))
             return []
     except (ConfGCNError, OSError) as error:
         damage = [f"{brief(error)}; the graph is cut again"]

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.label_errors import centroid_probabilities
-from confgcn.distributed.gather import whole_prediction
-from confgcn.distributed.process_group import ProcessGroup
+from confgcn.distributed.process_group import ProcessGroup, whole_prediction
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_whole
 from confgcn.graph import Graph

@@ -14,9 +14,8 @@ from confgcn.data.formats.store import RECORD, check_store, is_store, open_store
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.splits import hold_out
 from confgcn.data.transforms import Columns
-from confgcn.distributed.shard_files import COLUMNS, ShardFolder
-from confgcn.distributed.sharding import Cut, best_cut, parts_of_nodes, write_shards
-from confgcn.distributed.shards import load_whole
+from confgcn.distributed.shard_files import COLUMNS, Partitioner, ShardFolder
+from confgcn.distributed.shards import default_partitioner, load_whole, shards_of_nodes, write_shards
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.graph import Graph
 
@@ -160,21 +159,27 @@ def _recorded_path(config: Mapping[str, Any]) -> Path:
 
 
 def make_shards(
-    path: Path, graph: Graph, num_shards: int, *, how: Cut | None = None, is_named: bool = False, split_seed: int = 0
+    path: Path,
+    graph: Graph,
+    num_shards: int,
+    *,
+    how: Partitioner | None = None,
+    is_named: bool = False,
+    split_seed: int = 0,
 ) -> dict[str, Any]:
     """Partition the graph, by the best method available unless ``how`` is given, and write its shards.
 
     Returns the content of partition.json.
     """
     columns = Columns.of(graph.features)
-    shards, done = parts_of_nodes(graph, num_shards, how or best_cut())
-    about = {"is_named": is_named, "split_seed": split_seed, "cut_by": done, "suited_scaling": columns.suited}
+    shards, done = shards_of_nodes(graph, num_shards, how or default_partitioner())
+    about = {"is_named": is_named, "split_seed": split_seed, "partitioned_by": done, "suited_scaling": columns.suited}
     return write_shards(path, graph, shards, about, torch.stack([columns.mean, columns.deviation]))
 
 
-def partition_notices(record: Mapping[str, Any], how: Cut | None = None) -> list[str]:
+def partition_notices(record: Mapping[str, Any], how: Partitioner | None = None) -> list[str]:
     """A notice where METIS would have made better shards."""
-    if record["cut_by"] == how or record["cut_by"] == "metis":
+    if record["partitioned_by"] == how or record["partitioned_by"] == "metis":
         return []
     return [
         "nodes were assigned to shards by number, which cuts many edges: METIS makes better shards "

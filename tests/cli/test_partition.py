@@ -11,21 +11,21 @@ Command = Callable[..., "CompletedProcess[str]"]
 
 
 def test_shards_are_a_graph_for_every_command(command: Command, tmp_path: Path) -> None:
-    made = command("partition", "demo", "--parts", 2, "--out", "shards", "--json")
+    made = command("partition", "demo", "--shards", 2, "--out", "shards", "--json")
     assert made.returncode == 0, made.stderr
     found = json.loads(made.stdout)
-    assert found["parts"] == 2
-    assert 0.0 < found["cut"] < 0.5
+    assert found["shards"] == 2
+    assert 0.0 < found["crossing_share"] < 0.5
     whole, shards = (json.loads(command("inspect", graph, "--json").stdout) for graph in ("demo", "shards"))
     assert {**shards, "graph": None} == {**whole, "graph": None}
 
 
 def test_options_that_shards_cannot_have(command: Command) -> None:
-    command("partition", "demo", "--parts", 2, "--by", "hash", "--out", "shards")
+    command("partition", "demo", "--shards", 2, "--by", "hash", "--out", "shards")
     refused = command("train", "shards", "--validation", 0.1)
     assert refused.returncode == 2
-    assert "holds shards" in refused.stderr
-    again = command("partition", "demo", "--parts", 2, "--out", "shards")
+    assert "a folder of shards takes no options" in refused.stderr
+    again = command("partition", "demo", "--shards", 2, "--out", "shards")
     assert again.returncode == 2
     assert "exists" in again.stderr
 

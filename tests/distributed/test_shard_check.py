@@ -18,8 +18,8 @@ Forge = Callable[[Path, str, Any], None]
 LEAST, MOST = -(2**63), 2**63 - 1
 
 
-def check(folder: Path, *parts: int) -> None:
-    check_shards(ShardFolder(folder), parts or (0, 1, 2))
+def check(folder: Path, *shards: int) -> None:
+    check_shards(ShardFolder(folder), shards or (0, 1, 2))
 
 
 def test_sound_ones_pass(shards: Path, sparse_shards: Path) -> None:
@@ -31,9 +31,9 @@ def test_sound_ones_pass(shards: Path, sparse_shards: Path) -> None:
 def test_a_part_is_looked_at_once(shards: Path, forge: Forge) -> None:
     folder = ShardFolder(shards)
     check_shards(folder, [0])
-    (shards / "part-0000/indices.npy").unlink()
+    (shards / "shard-0000/indices.npy").unlink()
     check_shards(folder, [0, 1])
-    with pytest.raises(CorruptFileError, match=r"part-0000/indices\.npy"):
+    with pytest.raises(CorruptFileError, match=r"shard-0000/indices\.npy"):
         check(shards, 0)
 
 
@@ -49,7 +49,7 @@ def whole(*numbers: int) -> Any:
         ("nodes", whole(-1, 4), "nodes.npy: corrupt, expected numbers from 0 to 5"),
         ("nodes", whole(3, 6), "nodes.npy: corrupt, expected numbers from 0 to 5"),
         ("nodes", whole(MOST, LEAST), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(2, 4), "nodes.npy: corrupt, it holds a node of another part"),
+        ("nodes", whole(2, 4), "nodes.npy: corrupt, it holds a node of another shard"),
         ("nodes", whole(4), "shape"),
         ("nodes", whole(), "shape"),
         ("indptr", whole(1, 3, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
@@ -63,18 +63,18 @@ def whole(*numbers: int) -> Any:
         ("indices", whole(3, 2, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
         ("indices", whole(2, 3, 3, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
         ("indices", whole(2, 4, 5, 3, 4, 5), "indices.npy: corrupt, 1 nodes have no self loop"),
-        ("indices", whole(1, 3, 4, 3, 4, 5), "borrowed.npy: corrupt, it lacks a node that an edge comes from"),
-        ("indices", whole(0, 3, 4, 2, 4, 5), "borrowed.npy: corrupt, it lacks a node that an edge comes from"),
-        ("indices", whole(2, 3, 4, 2, 3, 4), "borrowed.npy: corrupt, it holds a node that no edge comes from"),
-        ("borrowed", whole(5, 2), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
-        ("borrowed", whole(2, 6), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
-        ("borrowed", whole(-4, 5), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
-        ("borrowed", whole(2, 2), "borrowed.npy: corrupt, expected numbers from 0 to 5"),
-        ("borrowed", whole(1, 5), "borrowed.npy: corrupt, it lacks a node"),
-        ("borrowed_parts", whole(2, 0), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
-        ("borrowed_parts", whole(0, 3), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
-        ("borrowed_parts", whole(0, 65538), "borrowed_parts.npy: corrupt, these parts do not hold the nodes"),
-        ("borrowed_parts", whole(0), "borrowed_parts.npy: corrupt, expected the shape"),
+        ("indices", whole(1, 3, 4, 3, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", whole(0, 3, 4, 2, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", whole(2, 3, 4, 2, 3, 4), "halo_nodes.npy: corrupt, it holds a node that no edge comes from"),
+        ("halo_nodes", whole(5, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", whole(2, 6), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", whole(-4, 5), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", whole(2, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", whole(1, 5), "halo_nodes.npy: corrupt, it lacks a node"),
+        ("halo_shards", whole(2, 0), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", whole(0, 3), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", whole(0, 65538), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", whole(0), "halo_shards.npy: corrupt, expected the shape"),
         ("labels", whole(2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
         ("labels", whole(-2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
         ("labels", whole(-1, -1), "split.npy: corrupt, this is no split of the labelled nodes"),
@@ -91,7 +91,7 @@ def whole(*numbers: int) -> Any:
     ids=lambda value: str(getattr(value, "tolist", lambda: value)())[:30],
 )
 def test_an_array_of_a_part(shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
-    forge(shards, f"part-0001/{name}.npy", array)
+    forge(shards, f"shard-0001/{name}.npy", array)
     with pytest.raises(DataError, match=problem.replace(".", r"\.")):
         check(shards)
 
@@ -114,7 +114,7 @@ def test_an_array_of_a_part(shards: Path, forge: Forge, name: str, array: Any, p
 )
 def test_sparse_features(sparse_shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
     """Of nodes 3 and 4, the first has none and the second two."""
-    forge(sparse_shards, f"part-0001/feature_{name}.npy", array)
+    forge(sparse_shards, f"shard-0001/feature_{name}.npy", array)
     with pytest.raises(CorruptFileError, match=problem.replace(".", r"\.")):
         check(sparse_shards)
 
@@ -131,39 +131,39 @@ def test_columns_that_are_no_means_and_deviations(shards: Path, forge: Forge, co
 
 
 def test_a_part_without_nodes(shards: Path, forge: Forge) -> None:
-    for name in ("nodes", "labels", "borrowed", "borrowed_parts", "indices"):
-        forge(shards, f"part-0002/{name}.npy", whole())
-    forge(shards, "part-0002/split.npy", np.empty(0, dtype=np.int8))
-    forge(shards, "part-0002/features.npy", np.empty((0, 2), dtype=np.float32))
-    forge(shards, "part-0002/indptr.npy", whole(0))
-    with pytest.raises(CorruptFileError, match=r"nodes\.npy: corrupt, a part without nodes"):
+    for name in ("nodes", "labels", "halo_nodes", "halo_shards", "indices"):
+        forge(shards, f"shard-0002/{name}.npy", whole())
+    forge(shards, "shard-0002/split.npy", np.empty(0, dtype=np.int8))
+    forge(shards, "shard-0002/features.npy", np.empty((0, 2), dtype=np.float32))
+    forge(shards, "shard-0002/indptr.npy", whole(0))
+    with pytest.raises(CorruptFileError, match=r"nodes\.npy: corrupt, a shard without nodes"):
         check(shards, 2)
 
 
-@pytest.mark.parametrize("borrowed", [whole(), whole(2)])
-def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, borrowed: Any) -> None:
-    forge(shards, "part-0001/borrowed.npy", borrowed)
-    forge(shards, "part-0001/borrowed_parts.npy", 0 * borrowed)
-    with pytest.raises(CorruptFileError, match=r"borrowed\.npy: corrupt, it lacks a node"):
+@pytest.mark.parametrize("halo_nodes", [whole(), whole(2)])
+def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, halo_nodes: Any) -> None:
+    forge(shards, "shard-0001/halo_nodes.npy", halo_nodes)
+    forge(shards, "shard-0001/halo_shards.npy", 0 * halo_nodes)
+    with pytest.raises(CorruptFileError, match=r"halo_nodes\.npy: corrupt, it lacks a node"):
         check(shards, 1)
 
 
 @pytest.mark.parametrize("number", [5, 7, 99_999_999])
 def test_as_many_nodes_as_the_parts_hold_before_room_is_made_for_them(shards: Path, number: int) -> None:
     write_checksummed_json(shards / MANIFEST, {**read_checksummed_json(shards / MANIFEST), "num_nodes": number})
-    with pytest.raises(CorruptFileError, match=f"{MANIFEST}: corrupt, {number} nodes, 6 in the parts"):
+    with pytest.raises(CorruptFileError, match=f"{MANIFEST}: corrupt, {number} nodes, 6 in the shards"):
         check(shards)
 
 
 @pytest.mark.parametrize("nodes", [whole(4), whole(6), whole(-1)])
 def test_a_worker_looks_at_the_nodes_of_the_others_too(shards: Path, forge: Forge, nodes: Any) -> None:
     """What it borrows is fetched from whoever owns it."""
-    forge(shards, "part-0002/nodes.npy", nodes)
-    with pytest.raises(CorruptFileError, match=r"part-0002/nodes\.npy"):
+    forge(shards, "shard-0002/nodes.npy", nodes)
+    with pytest.raises(CorruptFileError, match=r"shard-0002/nodes\.npy"):
         check(shards, 0)
 
 
-@pytest.mark.parametrize("name", ["columns.npy", "part-0001/nodes.npy", "part-0001/features.npy", "names.json"])
+@pytest.mark.parametrize("name", ["columns.npy", "shard-0001/nodes.npy", "shard-0001/features.npy", "names.json"])
 def test_a_checksum_that_does_not_fit(shards: Path, name: str) -> None:
     file = shards / name
     content = file.read_bytes()

@@ -1,4 +1,4 @@
-"""Arrays of shards are mapped if they are of the right kind; objects are refused before anything is read."""
+"""The record and the arrays of shards are read if they are valid; objects are refused before anything is read."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from confgcn.distributed.shard_check import check_shards
-from confgcn.distributed.shard_files import MANIFEST, ShardFolder
+from confgcn.distributed.shard_files import MANIFEST, ShardFolder, read_shard_record
 from confgcn.distributed.shards import load_whole
-from confgcn.exceptions import CorruptFileError, DataError, UnsafeFileError
-from confgcn.io.json_files import read_checksummed_json
+from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UnsafeFileError
+from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 
 Forge = Callable[[Path, str, Any], None]
 ARRAYS = ["columns.npy"] + [
-    f"part-0001/{name}.npy"
-    for name in ("nodes", "indptr", "indices", "borrowed", "borrowed_parts", "labels", "split", "features")
+    f"shard-0001/{name}.npy"
+    for name in ("nodes", "indptr", "indices", "halo_nodes", "halo_shards", "labels", "split", "features")
 ]
 
 
@@ -26,20 +26,20 @@ def test_what_is_written_to_an_array_stays_in_memory(shards: Path) -> None:
     folder = ShardFolder(shards)
     folder.array("nodes", 0)[0] = 5
     assert folder.array("nodes", 0).tolist() == [0, 1, 2]
-    assert folder.array("borrowed", 1).tolist() == [2, 5]
-    assert folder.array("borrowed_parts", 1).tolist() == [0, 2]
+    assert folder.array("halo_nodes", 1).tolist() == [2, 5]
+    assert folder.array("halo_shards", 1).tolist() == [0, 2]
 
 
 def test_an_array_without_entries_is_one(shards: Path, forge: Forge) -> None:
-    forge(shards, "part-0000/borrowed.npy", np.empty(0, dtype=np.int64))
-    assert ShardFolder(shards).array("borrowed", 0).shape == (0,)
+    forge(shards, "shard-0000/halo_nodes.npy", np.empty(0, dtype=np.int64))
+    assert ShardFolder(shards).array("halo_nodes", 0).shape == (0,)
 
 
 def test_the_files_of_a_part_and_those_of_all(shards: Path) -> None:
     files = ShardFolder(shards).files_of([2])
     names = {str(file.relative_to(shards)) for file in files}
-    assert {"columns.npy", "names.json", "part-0002/nodes.npy"} <= names
-    assert not any(name.startswith(("part-0000", "part-0001")) for name in names)
+    assert {"columns.npy", "names.json", "shard-0002/nodes.npy"} <= names
+    assert not any(name.startswith(("shard-0000", "shard-0001")) for name in names)
     assert set(files.values()) <= set(read_checksummed_json(shards / MANIFEST)["files"].values())
 
 
@@ -61,7 +61,7 @@ def test_an_array_of_other_dimensions_is_refused(shards: Path, forge: Forge, nam
         load_whole(ShardFolder(shards))
 
 
-@pytest.mark.parametrize("name", ["columns.npy", "part-0001/features.npy"])
+@pytest.mark.parametrize("name", ["columns.npy", "shard-0001/features.npy"])
 def test_a_table_by_columns_is_refused(shards: Path, forge: Forge, name: str) -> None:
     forge(shards, name, np.asfortranarray(np.load(shards / name)))
     with pytest.raises(CorruptFileError, match=rf"{Path(name).name}: corrupt, expected .* by rows"):
@@ -97,6 +97,99 @@ def test_a_file_that_is_missing_is_named(shards: Path, name: str) -> None:
 
 
 def test_nodes_of_another_worker_that_are_missing_are_named(shards: Path) -> None:
-    (shards / "part-0001/nodes.npy").unlink()
+    (shards / "shard-0001/nodes.npy").unlink()
     with pytest.raises(CorruptFileError, match=r"nodes\.npy: missing"):
         check_shards(ShardFolder(shards), [0])
+
+
+HASH = 64 * "0"
+
+
+def altered(folder: Path, **changes: Any) -> Path:
+    write_checksummed_json(folder / MANIFEST, {**read_checksummed_json(folder / MANIFEST), **changes})
+    return folder / MANIFEST
+
+
+def test_a_sound_one_is_read(shards: Path) -> None:
+    record = read_shard_record(shards / MANIFEST)
+    assert (record.shards, record.num_nodes, record.num_features, record.entries) == (3, 6, 2, 16)
+    assert record.class_names == ["0", "1"]
+    assert record.edge_counts.unique == 5
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shards": 0},
+        {"shards": 10_001},
+        {"shards": "3"},
+        {"shards": 3.0},
+        {"num_nodes": 0},
+        {"num_nodes": 10**9},
+        {"num_nodes": True},
+        {"num_features": 0},
+        {"name": 5},
+        {"is_named": 1},
+        {"split_seed": -1},
+        {"split_seed": 2**40},
+        {"partitioned_by": "other"},
+        {"class_names": "ab"},
+        {"class_names": [0, 1]},
+        {"feature_names": None},
+        {"notices": [None]},
+        {"edge_counts": {"listed": 5}},
+        {"sparse_features": "no"},
+        {"feature_dtype": "torch.int64"},
+        {"feature_dtype": "object"},
+        {"suited_scaling": "none"},
+        {"graph_sha256": "../x"},
+        {"files": []},
+        {"files": {"columns.npy": "x"}},
+        {"other": 1},
+    ],
+    ids=str,
+)
+def test_a_value_that_cannot_be_is_named(shards: Path, changes: dict[str, Any]) -> None:
+    with pytest.raises(CorruptFileError, match=rf"{MANIFEST}: describes no graph in shards \({next(iter(changes))}"):
+        read_shard_record(altered(shards, **changes))
+
+
+@pytest.mark.parametrize("name", ["name", "shards", "files", "edge_counts", "split_seed"])
+def test_a_value_that_is_missing_is_named(shards: Path, name: str) -> None:
+    record = read_checksummed_json(shards / MANIFEST)
+    del record[name]
+    write_checksummed_json(shards / MANIFEST, record)
+    with pytest.raises(CorruptFileError, match=rf"\({name}: field required"):
+        read_shard_record(shards / MANIFEST)
+
+
+def test_classes_of_one_name_are_refused(shards: Path) -> None:
+    with pytest.raises(DataError, match=f"{MANIFEST}.*'a' stands twice"):
+        read_shard_record(altered(shards, class_names=["a", "a"]))
+
+
+def test_names_of_more_features_than_there_are(shards: Path) -> None:
+    with pytest.raises(CorruptFileError, match="3 names of 2 features"):
+        read_shard_record(altered(shards, feature_names=["a", "b", "c"]))
+
+
+def test_a_named_graph_is_one_that_there_is(shards: Path) -> None:
+    assert read_shard_record(altered(shards, is_named=True, name="cora")).name == "cora"
+    with pytest.raises(CorruptFileError, match=r"none named '\.\./cora'"):
+        read_shard_record(altered(shards, is_named=True, name="../cora"))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_extra"),
+    [("../outside", True), ("/etc/passwd", True), ("shard-0003/nodes.npy", True), ("shard-0001/nodes.npy", False)],
+)
+def test_the_files_are_those_of_the_parts_and_no_others(shards: Path, name: str, is_extra: bool) -> None:
+    files = read_checksummed_json(shards / MANIFEST)["files"]
+    altered(shards, files={**files, name: HASH} if is_extra else {key: files[key] for key in files if key != name})
+    with pytest.raises(CorruptFileError, match=f"too few files or too many: '{name}'"):
+        _ = ShardFolder(shards).record
+
+
+def test_where_there_is_no_record_there_are_no_shards(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match=MANIFEST):
+        _ = ShardFolder(tmp_path).record

@@ -27,7 +27,7 @@ from confgcn import ConfGCNClassifier, RunRequest, train
 from confgcn.cli.main import app
 from confgcn.data.formats.planetoid import SUFFIXES
 from confgcn.data.formats.registry import read_graph
-from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, MANIFEST, NAMES, SPARSE
+from confgcn.distributed.shard_files import DENSE, IN_EVERY_SHARD, MANIFEST, NAMES, SPARSE
 from confgcn.exceptions import ConfGCNError
 from confgcn.io.checksums import SUMS, file_digest, write_checksums
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
@@ -62,8 +62,8 @@ GRAPH_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     *((f"Cora/ind.cora.{part}", ("inspect", "cora", "--data-dir", ".")) for part in ("x", "graph", "test.index")),
     ("cora_ml/cora_ml.npz", ("inspect", "cora_ml", "--data-dir", ".")),
     *((f"shards/{name}", ("inspect", "shards")) for name in (MANIFEST, NAMES, "columns.npy")),
-    *((f"shards/part-0001/{name}.npy", ("inspect", "shards")) for name in (*IN_EVERY_PART, *DENSE)),
-    *((f"sparse/part-0001/{name}.npy", ("inspect", "sparse")) for name in SPARSE),
+    *((f"shards/shard-0001/{name}.npy", ("inspect", "shards")) for name in (*IN_EVERY_SHARD, *DENSE)),
+    *((f"sparse/shard-0001/{name}.npy", ("inspect", "sparse")) for name in SPARSE),
 ]
 SETTINGS_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     ("o.toml", ("train", "mygraph", "--config", "o.toml", "--out", "new")),

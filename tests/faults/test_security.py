@@ -217,7 +217,7 @@ def test_a_checkpoint_without_a_part_is_not_resumed_from(beside: Outside, part: 
         tensors, record = read_tensors(file.with_suffix(""))
         kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(part)}
         assert len(kept) < len(tensors)
-        write_tensors(file.with_suffix(""), kept, record if is_listed else {**record, "parts": sorted(kept)})
+        write_tensors(file.with_suffix(""), kept, record if is_listed else {**record, "tensors": sorted(kept)})
     naming = ["half/checkpoints: no checkpoint is whole", "epoch-000000", part, "start again with --overwrite"]
     beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
 

@@ -40,10 +40,10 @@ WaitUntil = Callable[..., None]
 HURRIED = """
 import os
 if "RANK" in os.environ:
-    from confgcn.distributed import watch
+    from confgcn.distributed import heartbeat
     from confgcn.training.checkpoint import Checkpointer
     Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
-    watch.LONGEST_SILENCE = 6.0
+    heartbeat.LONGEST_SILENCE = 6.0
 """
 SLOW_TO_READ = """
 import os, pathlib, time
@@ -56,7 +56,7 @@ if "RANK" in os.environ:
 """
 MEETING_BRIEFLY = """
 from confgcn.distributed import process_group
-process_group.LONGEST_MEETING = 1.0
+process_group.LONGEST_RENDEZVOUS = 1.0
 """
 
 
@@ -139,7 +139,7 @@ def test_killed_and_frozen_workers_are_named_and_another_number_goes_on(
     started, workers = begin(outside, wait_until, 3, *TRAIN, "--resume")
     os.kill(workers[1], signal.SIGSTOP)
     error = ended_with(started, workers, wait_until, code=4)
-    assert re.search(rf"worker 1 \(process {workers[1]} on .*\) has not been heard of for \d s: it is frozen", error)
+    assert re.search(rf"worker 1 \(process {workers[1]} on .*\) has not responded for \d s: it is frozen", error)
     outside.accepts(*TRAIN, "--resume")
     assert probabilities(outside.folder / "run") == pytest.approx(probabilities(undisturbed), abs=TOLERANCE)
     assert not list((outside.folder / "run").glob("*shards*"))
@@ -182,9 +182,9 @@ def test_workers_do_not_outlive_whoever_started_them(
     wait_until(lambda: not any(map(is_running, workers.values())), 15.0)
     errors = re.findall(r"(?m)^error: .*$", started.errors.read_text())
     assert len(errors) == 1, errors
-    assert f"process {started.process.pid}, which had started the workers, has ended" in errors[0]
+    assert f"process {started.process.pid}, which started the workers, has ended" in errors[0]
     shards = outside.folder / "run/shards"
-    (shards / "part-0001/labels.npy").write_text("x")
+    (shards / "shard-0001/labels.npy").write_text("x")
     surroundings = running_first(outside.folder)
     ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=surroundings, has_workers=True)
     assert re.search(r"labels\.npy: .*; the graph is cut again", ended.errors)
@@ -260,9 +260,9 @@ def test_more_workers_than_nodes(outside: Outside) -> None:
 @pytest.mark.fault("P10", "P12", "P19")
 def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outside, undisturbed: Path) -> None:
     outside.write_graph()
-    outside.accepts("partition", "mygraph", "--validation", 0.3, "--parts", 2, "--out", "shards")
+    outside.accepts("partition", "mygraph", "--validation", 0.3, "--shards", 2, "--out", "shards")
     words = ("train", "shards", "--out", "new", "--workers", 3)
-    outside.refuses(*words, code=2, naming=["2 parts", "--parts 3"])
+    outside.refuses(*words, code=2, naming=["2 shards", "--shards 3"])
     shutil.copytree(undisturbed, outside.folder / "run")
     outside.refuses(*TRAIN, "--workers", 2, code=2, naming=["already holds a run"])
     with (outside.folder / "run/run.lock").open("w") as lock:
@@ -274,9 +274,9 @@ def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outsid
 @pytest.mark.fault("P17")
 def test_a_damage_that_every_worker_meets_is_told_once(outside: Outside) -> None:
     outside.write_graph()
-    outside.accepts("partition", "mygraph", "--validation", 0.3, "--parts", 2, "--out", "shards")
+    outside.accepts("partition", "mygraph", "--validation", 0.3, "--shards", 2, "--out", "shards")
     for part in (0, 1):
-        file = outside.folder / f"shards/part-000{part}/labels.npy"
+        file = outside.folder / f"shards/shard-000{part}/labels.npy"
         file.write_bytes(file.read_bytes()[:-1] + b"x")
     words = ("train", "shards", "--out", "run", "--workers", 2)
     outside.refuses(*words, code=3, naming=["labels.npy", "corrupt"], has_workers=True)
@@ -298,7 +298,7 @@ def test_parts_that_diverge_keep_their_best_weights(outside: Outside) -> None:
 def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_begun(outside: Outside) -> None:
     outside.write("mygraph/edges.csv", "source,target\na,b\nb,c\nc,d\nd,a\n")
     outside.write("mygraph/nodes.csv", "id,label,split,width\na,p,train,1\nb,p,train,2\nc,q,validation,3\nd,,,4\n")
-    outside.accepts("partition", "mygraph", "--parts", 2, "--out", "shards")
+    outside.accepts("partition", "mygraph", "--shards", 2, "--out", "shards")
     words = ("train", "shards", "--out", "run", "--workers", 2)
     outside.refuses(*words, code=3, naming=["shards", "fewer than two classes"], has_workers=True)
 
@@ -349,5 +349,5 @@ def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
     assert max(found["seconds_after_cut"]) < 60, found
     one, other = found["errors_after_cut"]
     assert "worker 1" in one[0]
-    assert "has not been heard of" in one[0]
+    assert "has not responded" in one[0]
     assert "worker 1 has had no answer from 10.77.0.1" in other[0]

@@ -41,8 +41,8 @@ def test_those_that_do_not_fit_go_without_a_word(
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no record": lambda shards: (shards / MANIFEST).unlink(),
     "a record cut short": lambda shards: (shards / MANIFEST).write_text("{"),
-    "no array": lambda shards: (shards / "part-0002/labels.npy").unlink(),
-    "an array of something else": lambda shards: (shards / "part-0002/labels.npy").write_bytes(b"x"),
+    "no array": lambda shards: (shards / "shard-0002/labels.npy").unlink(),
+    "an array of something else": lambda shards: (shards / "shard-0002/labels.npy").write_bytes(b"x"),
 }
 
 

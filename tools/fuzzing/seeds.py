@@ -36,7 +36,7 @@ from confgcn.runs.settings import resolve
 from confgcn.runs.stored_graph import make_shards
 from confgcn.runs.train import make_loop
 from confgcn.runs.tune import search
-from confgcn.training.saved_state import NODES
+from confgcn.training.saved_state import NODES, state_of
 from fuzzing.seals import seal
 
 NUM_NODES, NUM_EDGES = 24, 50
@@ -123,7 +123,7 @@ def mapped_graph() -> Files:
 
 
 def shards(graph: Path, *, sparse: bool) -> Files:
-    """A graph cut into three parts, each of which borrows of the others."""
+    """A graph in three shards, each with halo nodes of the others."""
     made = read_graph(graph).build(("identity",) if sparse else ())
     with TemporaryDirectory() as scratch:
         folder = Path(scratch) / "shards"
@@ -175,7 +175,7 @@ def finished_run(graph: Path) -> Files:
     loop = make_loop(read_graph(graph).build(), resolve("confgcn", "default", "", {"epochs": 2}))
     loop.fit()
     (out / "checkpoints").mkdir()
-    write_tensors(out / "checkpoints" / "epoch-0000002", *loop.state())
+    write_tensors(out / "checkpoints" / "epoch-0000002", *state_of(loop))
     return _contents(out)
 
 
@@ -190,7 +190,7 @@ def run_in_parts(run: Files, stem: str) -> Files:
         for part in range(2):
             nodes = torch.arange(part, NUM_NODES, 2)
             own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
-            write_tensors(folder / f"{number}-part-{part}", {**own, NODES: nodes}, record)
+            write_tensors(folder / f"{number}-worker-{part}", {**own, NODES: nodes}, record)
         write_checksummed_json(folder / f"{number}.json", {"written_by": 2})
         return kept | {f"{Path(stem).parent}/{file.name}": file.read_bytes() for file in folder.glob(f"{number}*")}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 from confgcn.distributed import shards
-from confgcn.distributed.shard_files import DENSE, IN_EVERY_PART, SPARSE, ShardFolder
+from confgcn.distributed.shard_files import DENSE, IN_EVERY_SHARD, SPARSE, ShardFolder
 from confgcn.ops import Halo
 from confgcn.runs.graph_input import GraphFiles, files_input
 from confgcn.runs.stored_graph import columns_of
@@ -23,10 +23,10 @@ OF_ALL = ("partition.json", "columns.npy", "names.json")
 def shard_readers(graph: Path) -> Iterator[Reader]:
     """One for each file of a folder of shards; of the second part, which has one on either side."""
     dense, sparse = seeds.shards(graph, sparse=False), seeds.shards(graph, sparse=True)
-    of_part = [f"part-0001/{name}.npy" for name in (*IN_EVERY_PART, *DENSE)]
+    of_part = [f"shard-0001/{name}.npy" for name in (*IN_EVERY_SHARD, *DENSE)]
     for slot in (*OF_ALL, *of_part):
         yield Reader(f"shards/{Path(slot).name}", _read, {slot: dense[slot]}, dense, 0.5, seal=seal_shards)
-    for slot in ("partition.json", *(f"part-0001/{name}.npy" for name in SPARSE)):
+    for slot in ("partition.json", *(f"shard-0001/{name}.npy" for name in SPARSE)):
         yield Reader(f"shards/sparse/{Path(slot).name}", _read, {slot: sparse[slot]}, sparse, 0.5, seal=seal_shards)
 
 

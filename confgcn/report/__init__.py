@@ -1,1 +1,1 @@
-"""Ink: tables, pictures and prose from numbers that are already there. Nothing here trains or measures."""
+"""The HTML report of one run, from numbers that are already computed."""

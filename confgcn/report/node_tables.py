@@ -1,4 +1,4 @@
-"""The tables of single nodes and edges on the page of a run: the surest, the least sure, the doubtful."""
+"""The tables of nodes and edges in the report: most and least confident nodes, label errors, disagreeing edges."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confgcn.report.formatting import NOTHING, Numbers, count, percent
-from confgcn.report.island import shortened
+from confgcn.report.page_data import shortened
 from confgcn.report.sections import PALETTE, code
 
 
 @dataclass(frozen=True)
-class Sign:
-    """What stands for a class where there is little room."""
+class ClassMark:
+    """A class as letters on its colour, where space is limited."""
 
     code: str
     colour: int
@@ -21,12 +21,12 @@ class Sign:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table; ``place`` is that of a node which the explorer can open, ``classes`` stand as signs."""
+    """A cell of a table; ``node`` is the position of a node to open in the explorer, ``classes`` are shown as marks."""
 
     text: str
-    place: int | None = None
+    node: int | None = None
     is_number: bool = False
-    classes: Sequence[Sign] = ()
+    classes: Sequence[ClassMark] = ()
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class NodeTable:
 
 
 def node_tables(numbers: Numbers) -> list[NodeTable]:
-    """The most and the least confident nodes, and the labels and edges that look wrong."""
+    """The most and the least confident nodes, probable label errors and disagreeing edges."""
     tables = numbers["tables"]
     found = [
-        _confident(numbers, tables["surest"], "Most confident", "the largest"),
-        _confident(numbers, tables["least_sure"], "Least confident", "the smallest"),
+        _confident(numbers, tables["most_confident"], "Most confident nodes", "highest"),
+        _confident(numbers, tables["least_confident"], "Least confident nodes", "lowest"),
     ]
     found += [_labels(tables)] if tables["labels"] else []
     found += [_edges(tables)] if tables["edges"] else []
@@ -57,19 +57,22 @@ def _confident(numbers: Numbers, places: Sequence[int], title: str, which: str) 
     rows = []
     for place in places:
         label = nodes["label"][place]
-        heard = nodes["top_neighbour"][place] if nodes["top_neighbour"] else ""
+        neighbour = nodes["top_neighbour"][place] if nodes["top_neighbour"] else ""
         inside = nodes["sets"][place] if nodes["sets"] else []
         rows.append(
             (
                 Cell(shortened(nodes["names"][place]), place),
                 Cell(names[label]),
                 Cell(f"{percent(nodes['probability'][place][label])} %", is_number=True),
-                Cell(NOTHING, classes=[Sign(code(c), c % PALETTE, names[c]) for c in inside]),
-                Cell(shortened(heard) or NOTHING, by_name.get(heard) if heard else None),
+                Cell(NOTHING, classes=[ClassMark(code(c), c % PALETTE, names[c]) for c in inside]),
+                Cell(shortened(neighbour) or NOTHING, by_name.get(neighbour) if neighbour else None),
             )
         )
-    sentence = f"The {len(rows)} nodes without a given label whose label has {which} probability; sets by letter."
-    return NodeTable(title, sentence, ("node", "label", "probability", "90 % set", "heard most"), rows)
+    sentence = (
+        f"The {len(rows)} nodes outside of the training set with the {which} probability of the predicted label. "
+        "Prediction sets are given by the letters of the classes."
+    )
+    return NodeTable(title, sentence, ("node", "label", "probability", "set", "top neighbour"), rows)
 
 
 def _labels(tables: Numbers) -> NodeTable:
@@ -82,13 +85,13 @@ def _labels(tables: Numbers) -> NodeTable:
         )
         for row in tables["labels"]
     ]
-    doubtful = tables["num_doubtful"]
-    verb = "is one" if doubtful == 1 else f"are {count(doubtful)}" if doubtful else "is none"
+    probable = tables["num_label_errors"]
     sentence = (
-        f"Given labels that neighbours and features speak against, most suspicious first. There {verb} for which "
-        "another label is likelier: a score above zero, by how much in log-probability."
+        f"Training labels that disagree with neighbours and features, highest score first. {count(probable)} "
+        f"{'label has' if probable == 1 else 'labels have'} a score above zero: the log-probability by which another "
+        "label is more probable."
     )
-    return NodeTable("Suspicious labels", sentence, ("node", "given", "suggested", "score"), rows)
+    return NodeTable("Probable label errors", sentence, ("node", "label", "suggested", "score"), rows)
 
 
 def _edges(tables: Numbers) -> NodeTable:
@@ -103,5 +106,5 @@ def _edges(tables: Numbers) -> NodeTable:
         for row in tables["edges"]
     ]
     header = ["node", "neighbour", "labels differ", *(["influence"] if has_influence else [])]
-    sentence = "Edges whose two ends most probably have different labels. An edge of little influence does little harm."
-    return NodeTable("Suspicious edges", sentence, header, rows)
+    sentence = "Edges whose ends most probably have different labels. An edge with little influence does little harm."
+    return NodeTable("Disagreeing edges", sentence, header, rows)

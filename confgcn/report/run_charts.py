@@ -1,4 +1,4 @@
-"""The charts of one run, each with a sentence that says what is seen and a table of its numbers."""
+"""The charts of one run, each with a sentence that describes it and a table of its numbers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from confgcn.report.charts import Axis, Chart, Line, thinned
 from confgcn.report.figure_style import GROUP_NAMES
 from confgcn.report.formatting import Numbers, count, decimal, percent
 
-SPREAD_FOR_LOG = 30.0  # from the least to the largest of what is drawn
-MOST_ROWS = 25  # of a table of epochs or of a curve
-SLICES = (
-    ("degree", "neighbours", "By number of neighbours", "from the fewest to the most neighbours"),
-    ("entropy", "mixing of the labels around the node", "By neighbourhood entropy", "from like labels to mixed ones"),
-    ("distance", "hops to the nearest given label", "By distance from a label", "from near to far"),
+LOG_RATIO = 30.0  # of largest to smallest value, from which on the scale is logarithmic
+MAX_ROWS = 25  # of a table of epochs or of a curve
+GROUPS = (
+    ("degree", "number of neighbours (quartile)", "By number of neighbours"),
+    ("entropy", "entropy of the neighbours' labels (quartile)", "By label entropy of the neighbourhood"),
+    ("distance", "hops to the nearest training label", "By distance to a training label"),
 )
-WORDS = {"no_label_in_component": "none", "isolated": "alone", "distance_4_or_more": "4+"}
+GROUP_LABELS = {"no_label_in_component": "none", "isolated": "isolated", "distance_4_or_more": "4+"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, what it shows in a sentence, and its numbers."""
+    """A chart with a description and a table of its numbers."""
 
     title: str
     sentence: str
@@ -34,59 +34,59 @@ class Figure:
 
 
 def reliability(curves: Numbers) -> Figure:
-    """Is what the run says of its certainty true?"""
+    """Accuracy against confidence."""
     bins = curves["calibrated"]["reliability"]
-    inside = sum(part["low"] <= part["accuracy"] <= part["high"] for part in bins)
+    inside = sum(b["low"] <= b["accuracy"] <= b["high"] for b in bins)
     sentence = (
-        f"Nodes of similar probability are put together. Where the probabilities are true, points lie on the "
-        f"diagonal. Of {len(bins)} groups {inside} lie in the grey band, as far as chance alone would move them."
+        f"Nodes are grouped by confidence. Points of a calibrated model lie on the diagonal, up to chance: {inside} of "
+        f"{len(bins)} points lie in the grey 95 % band."
     )
     lines = [
-        Line("raw", [(part["confidence"], part["accuracy"]) for part in curves["raw"]["reliability"]], "second"),
-        Line("calibrated", [(part["confidence"], part["accuracy"]) for part in bins], "first", has_dots=True),
+        Line("raw", [(b["confidence"], b["accuracy"]) for b in curves["raw"]["reliability"]], "second"),
+        Line("calibrated", [(b["confidence"], b["accuracy"]) for b in bins], "first", has_dots=True),
     ]
     chart = Chart(
         "Reliability diagram",
         sentence,
         Axis("probability of the predicted label", 0, 1, is_percent=True),
-        Axis("share that is right", 0, 1, is_percent=True),
+        Axis("accuracy", 0, 1, is_percent=True),
         lines,
-        band=[(part["confidence"], part["low"], part["high"]) for part in bins],
+        band=[(b["confidence"], b["low"], b["high"]) for b in bins],
         has_diagonal=True,
     )
-    header = ("nodes", "says", "is right", "chance allows")
+    header = ("nodes", "confidence", "accuracy", "95 % band")
     rows = [
         (
-            count(part["count"]),
-            f"{percent(part['confidence'])} %",
-            f"{percent(part['accuracy'])} %",
-            f"{percent(part['low'])} to {percent(part['high'])} %",
+            count(b["count"]),
+            f"{percent(b['confidence'])} %",
+            f"{percent(b['accuracy'])} %",
+            f"{percent(b['low'])} to {percent(b['high'])} %",
         )
-        for part in bins
+        for b in bins
     ]
-    return Figure("Do the probabilities hold?", sentence, chart.svg(), header, rows)
+    return Figure("Reliability diagram", sentence, chart.svg(), header, rows)
 
 
 def risk_coverage(curves: Numbers) -> Figure:
-    """What is gained by keeping only the most confident?"""
+    """Error rate of the most confident nodes against their share."""
     drawn = {kind: _risks(curves[kind]["risk_coverage"]) for kind in ("calibrated", "raw")}
     half = next(risk for share, risk in drawn["calibrated"] if share >= 0.5)
     sentence = (
-        f"Only the most confident nodes are kept. Of all, {percent(drawn['calibrated'][-1][1])} % are wrong; of the "
-        f"more confident half, {percent(half)} %."
+        f"The error rate when only the most confident nodes are kept: {percent(drawn['calibrated'][-1][1])} % of all "
+        f"nodes, {percent(half)} % of the more confident half."
     )
     top = max(risk for points in drawn.values() for _, risk in points)
     lines = [Line("raw", drawn["raw"], "second"), Line("calibrated", drawn["calibrated"], "first")]
     chart = Chart(
         "Risk-coverage curve",
         sentence,
-        Axis("share of nodes kept, most confident first", 0, 1, is_percent=True),
-        Axis("share of those that is wrong", 0, max(top, 0.01), is_percent=True),
+        Axis("coverage (share of nodes kept)", 0, 1, is_percent=True),
+        Axis("error rate", 0, max(top, 0.01), is_percent=True),
         lines,
     )
-    pairs = zip(*(thinned(drawn[kind], MOST_ROWS) for kind in ("calibrated", "raw")), strict=True)
+    pairs = zip(*(thinned(drawn[kind], MAX_ROWS) for kind in ("calibrated", "raw")), strict=True)
     rows = [(f"{percent(a[0])} %", f"{percent(a[1])} %", f"{percent(b[1])} %") for a, b in pairs]
-    return Figure("What if only the surest are kept?", sentence, chart.svg(), ("kept", "wrong", "wrong, raw"), rows)
+    return Figure("Risk-coverage curve", sentence, chart.svg(), ("coverage", "error rate", "error rate, raw"), rows)
 
 
 def _risks(curve: Numbers) -> list[tuple[float, float]]:
@@ -94,50 +94,49 @@ def _risks(curve: Numbers) -> list[tuple[float, float]]:
 
 
 def groups(curves: Numbers) -> list[Figure]:
-    """Accuracy and confidence by place in the graph; a kind of place with a single part is left out."""
+    """Accuracy and confidence by position in the graph; a property with a single group is left out."""
     found = []
-    for kind, label, title, order in SLICES:
-        parts = [part for part in curves["groups"] if _kind(part["name"]) == kind]
-        if len(parts) > 1:
-            found.append(_slice(parts, label, title, order))
+    for kind, label, title in GROUPS:
+        members = [group for group in curves["groups"] if _kind(group["name"]) == kind]
+        if len(members) > 1:
+            found.append(_group_chart(members, label, title))
     return found
 
 
 def _kind(name: str) -> str:
-    return "distance" if name in WORDS else name.partition("_")[0]
+    return "distance" if name in GROUP_LABELS else name.partition("_")[0]
 
 
-def _slice(parts: Sequence[Numbers], label: str, title: str, order: str) -> Figure:
-    gaps = [part["confidence"] - part["accuracy"] for part in parts]
-    worst = max(range(len(parts)), key=lambda number: abs(gaps[number]))
-    names = [_word(part["name"]) for part in parts]
+def _group_chart(groups: Sequence[Numbers], label: str, title: str) -> Figure:
+    gaps = [group["confidence"] - group["accuracy"] for group in groups]
+    worst = max(range(len(groups)), key=lambda number: abs(gaps[number]))
+    names = [_group_label(group["name"]) for group in groups]
     sentence = (
-        f"Nodes in groups, {order}: how many labels are right, and what the calibrated probabilities say. They are "
-        f"farthest apart in the group “{names[worst]}”: {percent(parts[worst]['confidence'])} % said, "
-        f"{percent(parts[worst]['accuracy'])} % right."
+        f"Accuracy and mean calibrated confidence. The largest difference is in the group “{names[worst]}”: confidence "
+        f"{percent(groups[worst]['confidence'])} %, accuracy {percent(groups[worst]['accuracy'])} %."
     )
-    values = [part[key] for part in parts for key in ("accuracy", "confidence")]
+    values = [group[key] for group in groups for key in ("accuracy", "confidence")]
     lines = [
-        Line("says", [(place, part["confidence"]) for place, part in enumerate(parts)], "second", has_dots=True),
-        Line("is right", [(place, part["accuracy"]) for place, part in enumerate(parts)], "first", has_dots=True),
+        Line("confidence", [(x, group["confidence"]) for x, group in enumerate(groups)], "second", has_dots=True),
+        Line("accuracy", [(x, group["accuracy"]) for x, group in enumerate(groups)], "first", has_dots=True),
     ]
     chart = Chart(
         title,
         sentence,
-        Axis(label, -0.4, len(parts) - 0.6, marks=list(enumerate(names))),
+        Axis(label, -0.4, len(groups) - 0.6, marks=list(enumerate(names))),
         Axis("share of nodes", min(0.5, math.floor(10 * min(values)) / 10), 1, is_percent=True),
         lines,
     )
     rows = [
-        (name, count(part["count"]), f"{percent(part['confidence'])} %", f"{percent(part['accuracy'])} %")
-        for name, part in zip(names, parts, strict=True)
+        (name, count(group["count"]), f"{percent(group['confidence'])} %", f"{percent(group['accuracy'])} %")
+        for name, group in zip(names, groups, strict=True)
     ]
-    return Figure(title, sentence, chart.svg(), ("group", "nodes", "says", "is right"), rows)
+    return Figure(title, sentence, chart.svg(), ("group", "nodes", "confidence", "accuracy"), rows)
 
 
-def _word(name: str) -> str:
-    if name in WORDS:
-        return WORDS[name]
+def _group_label(name: str) -> str:
+    if name in GROUP_LABELS:
+        return GROUP_LABELS[name]
     last = name.rpartition("_")[2]
     return GROUP_NAMES[int(last[1]) - 1] if last.startswith("q") else last
 
@@ -150,20 +149,20 @@ def losses(history: Sequence[Numbers]) -> Figure | None:
     drawn = {name: [(record["epoch"], record[name]) for record in history if name in record] for name in terms}
     values = [value for points in drawn.values() for _, value in points]
     above = [value for value in values if value > 0]
-    is_log = bool(above) and min(values) >= 0 and max(above) > SPREAD_FOR_LOG * min(above)
+    is_log = bool(above) and min(values) >= 0 and max(above) > LOG_RATIO * min(above)
     if is_log:
         drawn = {name: [point for point in points if point[1] > 0] for name, points in drawn.items()}
     first, last = history[0]["loss"], history[-1]["loss"]
     sentence = (
-        f"The terms of the objective, weighted, in each of {count(len(history))} epochs"
-        f"{', on a logarithmic scale' if is_log else ''}. Their sum went from {first:.3g} to {last:.3g}."
+        f"The weighted terms of the objective in each of {count(len(history))} epochs"
+        f"{', on a logarithmic scale' if is_log else ''}. Their sum was {first:.3g} at first and {last:.3g} at last."
     )
     lines = [
         Line(name.removeprefix("loss_"), thinned(points), f"term-{number % 6}")
         for number, (name, points) in enumerate(drawn.items())
         if points
     ]
-    y = Axis("part of the loss", *_bounds(above if is_log else values, is_log=is_log), is_log=is_log)
+    y = Axis("loss term", *_bounds(above if is_log else values, is_log=is_log), is_log=is_log)
     chart = Chart("Loss over epochs", sentence, _epochs(history), y, lines)
     rows = [
         (count(record["epoch"]), *(f"{record[name]:.4g}" if name in record else "–" for name in ("loss", *terms)))
@@ -174,15 +173,15 @@ def losses(history: Sequence[Numbers]) -> Figure | None:
 
 
 def validation(history: Sequence[Numbers], selected: int | None) -> Figure | None:
-    """Accuracy on validation nodes, and the epoch whose weights were kept."""
-    looks = [record for record in history if record.get("validation_accuracy") is not None]
-    if not looks:
+    """Accuracy on validation nodes, and the epoch whose weights were selected."""
+    records = [record for record in history if record.get("validation_accuracy") is not None]
+    if not records:
         return None
-    kept = next((record for record in looks if record["epoch"] == selected), None)
-    said = f"The weights of epoch {selected} were kept" if kept else "The last weights were kept"
-    reached = f", with {percent(kept['validation_accuracy'])} % right" if kept else ""
-    sentence = f"The share of the held-out labels that are right after each epoch. {said}{reached}."
-    points = [(record["epoch"], record["validation_accuracy"]) for record in looks]
+    kept = next((record for record in records if record["epoch"] == selected), None)
+    choice = f"The weights of epoch {selected} were selected" if kept else "The last weights were selected"
+    value = f", with an accuracy of {percent(kept['validation_accuracy'])} %" if kept else ""
+    sentence = f"Accuracy on the validation nodes after each epoch. {choice}{value}."
+    points = [(record["epoch"], record["validation_accuracy"]) for record in records]
     lowest = math.floor(10 * min(value for _, value in points)) / 10
     chart = Chart(
         "Validation accuracy over epochs",
@@ -190,14 +189,14 @@ def validation(history: Sequence[Numbers], selected: int | None) -> Figure | Non
         _epochs(history),
         Axis("validation accuracy", min(lowest, 0.9), 1, is_percent=True),
         [Line("accuracy", thinned(points), "first")],
-        rule=(kept["epoch"], f"epoch {selected}") if kept else None,
-        names_lines=False,
+        marker=(kept["epoch"], f"epoch {selected}") if kept else None,
+        has_line_labels=False,
     )
     rows = [
         (count(r["epoch"]), f"{percent(r['validation_accuracy'])} %", decimal(r.get("validation_loss"), 3))
-        for r in _some(looks)
+        for r in _some(records)
     ]
-    return Figure("Validation", sentence, chart.svg(), ("epoch", "accuracy", "log loss"), rows)
+    return Figure("Validation accuracy", sentence, chart.svg(), ("epoch", "accuracy", "log loss"), rows)
 
 
 def _epochs(history: Sequence[Numbers]) -> Axis:
@@ -211,6 +210,6 @@ def _bounds(values: Sequence[float], *, is_log: bool) -> tuple[float, float]:
 
 
 def _some(records: Sequence[Numbers]) -> list[Numbers]:
-    """At most as many as a table is to have, the last one among them."""
-    places = dict.fromkeys(round(place) for place, _ in thinned([(n, 0.0) for n in range(len(records))], MOST_ROWS))
+    """At most ``MAX_ROWS`` of the records, with the last one."""
+    places = dict.fromkeys(round(place) for place, _ in thinned([(n, 0.0) for n in range(len(records))], MAX_ROWS))
     return [records[place] for place in places]

@@ -1,4 +1,4 @@
-"""What the page of a run says in words, section by section, from its numbers."""
+"""The text and tables of each section of the report."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from confgcn.report.formatting import Numbers, count, decimal, decision_text, listed, percent
+from confgcn.report.formatting import Numbers, count, decimal, decision_text, percent
 
-PALETTE = 10  # colours of classes; beyond, they begin again
-MOST_CONFUSED = 20  # classes of a confusion matrix that one can still read
+PALETTE = 10  # colours of classes; further classes repeat them
+MAX_CONFUSION = 20  # classes of a readable confusion matrix
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def code(number: int) -> str:
-    """The letters that stand for a class where there is no room for its name: A to Z, AA, AB, ..."""
+    """The letters of a class where its name does not fit: A to Z, AA, AB, ..."""
     first, last = divmod(number, len(LETTERS))
     return (code(first - 1) if first else "") + LETTERS[last]
 
 
 def headline(numbers: Numbers) -> list[str]:
-    """How many nodes were labelled, how well, and what may be accepted: a sentence each."""
+    """Number of predicted nodes, accuracy, and decisions, a sentence each."""
     about, quality = numbers["about"], numbers["quality"]
-    labelled = f"{count(about['labelled'])} nodes were labelled from {count(about['given'])} given labels."
+    trained = (
+        f"{count(about['predicted'])} nodes were predicted from {count(about['training_labels'])} training labels."
+    )
     if quality is None:
-        judged = "No labels were held out of the training, so nothing can be said of how many are right."
+        evaluated = "The accuracy is unknown: no labels were held out of training."
     else:
-        right = percent(quality["scores"]["accuracy"])
-        judged = f"{right} % of the labels are right on {count(quality['count'])} {quality['measured_on']}."
-    return [labelled, judged, *map(_decision, about["decisions"])]
+        accuracy = percent(quality["scores"]["accuracy"])
+        evaluated = f"The accuracy is {accuracy} % on {count(quality['count'])} {quality['measured_on']}."
+    return [trained, evaluated, *map(_decision, about["decisions"])]
 
 
 def _decision(record: Numbers) -> str:
@@ -37,20 +39,22 @@ def _decision(record: Numbers) -> str:
 
 
 def data(numbers: Numbers) -> str:
-    """The graph in a sentence or two."""
+    """The graph in a few sentences."""
     found = numbers["data"]
-    parts = [
+    sentences = [
         f"{count(found['nodes'])} nodes, {count(found['edges'])} edges, {count(found['features'])} features and "
         f"{count(len(numbers['classes']))} classes.",
-        f"{percent(found['label_rate'], 2)} % of the nodes came with a label to train on.",
+        f"{percent(found['label_rate'], 2)} % of the nodes have a training label.",
     ]
     if found["homophily"] is not None:
-        parts.append(f"{percent(found['homophily'])} % of the edges between labelled nodes join like labels.")
-    return " ".join(parts)
+        sentences.append(
+            f"{percent(found['homophily'])} % of the edges between labelled nodes join equal labels (edge homophily)."
+        )
+    return " ".join(sentences)
 
 
 def facts(numbers: Numbers) -> list[tuple[str, str]]:
-    """The graph in figures."""
+    """Statistics of the graph."""
     found = numbers["data"]
     split, degree = found["split"], found["degree"]
     return [
@@ -59,17 +63,17 @@ def facts(numbers: Numbers) -> list[tuple[str, str]]:
         ("features", count(found["features"])),
         ("classes", count(len(numbers["classes"]))),
         ("label rate", f"{percent(found['label_rate'], 2)} %"),
-        ("train / validation / test", " / ".join(count(split[part]) for part in ("train", "validation", "test"))),
-        ("neighbours: median, most", f"{degree['median']:g}, {count(degree['highest'])}"),
+        ("train / validation / test", " / ".join(count(split[name]) for name in ("train", "validation", "test"))),
+        ("degree: median, maximum", f"{degree['median']:g}, {count(degree['highest'])}"),
         ("isolated nodes", count(found["isolated_nodes"])),
         ("components", count(found["components"])),
-        ("components without a label", count(found["components_without_label"])),
-        ("nodes in those", count(found["nodes_without_label"])),
+        ("components without a training label", count(found["components_without_label"])),
+        ("nodes in these components", count(found["nodes_without_label"])),
     ]
 
 
 def classes(numbers: Numbers) -> list[dict[str, Any]]:
-    """Each class with its code and colour, how many labels were given and how many nodes are said to be of it."""
+    """Each class with its code and colour, its number of training labels and of predicted nodes."""
     found = numbers["data"]
     most = max([*found["predicted"], 1])
     return [
@@ -77,79 +81,81 @@ def classes(numbers: Numbers) -> list[dict[str, Any]]:
             "code": code(number),
             "colour": number % PALETTE,
             "name": name,
-            "given": count(given),
+            "training_labels": count(given),
             "predicted": count(predicted),
             "share": round(100 * predicted / most, 1),
         }
         for number, (name, given, predicted) in enumerate(
-            zip(numbers["classes"], found["given"], found["predicted"], strict=True)
+            zip(numbers["classes"], found["training_labels"], found["predicted"], strict=True)
         )
     ]
 
 
 def scores(numbers: Numbers) -> list[dict[str, str]]:
-    """The figures of quality, each with what it means."""
+    """The metrics, each with its meaning."""
     quality, num_classes = numbers["quality"], len(numbers["classes"])
     found, raw = quality["scores"], quality["raw"]
-    guess = f"guessing among {num_classes} classes has"
+    uniform = f"uniform probabilities over {num_classes} classes:"
     return [
-        _score("accuracy", f"{percent(found['accuracy'])} %", "of the labels are right", None),
-        _score("log loss", decimal(found["nll"], 3), f"0 is perfect, {guess} {math.log(num_classes):.2f}", raw["nll"]),
+        _score("accuracy", f"{percent(found['accuracy'])} %", "share of correct labels", None),
+        _score("log loss", decimal(found["nll"], 3), f"0 = perfect; {uniform} {math.log(num_classes):.2f}", raw["nll"]),
         _score(
-            "Brier score", decimal(found["brier"], 3), f"0 is perfect, {guess} {1 - 1 / num_classes:.2f}", raw["brier"]
+            "Brier score", decimal(found["brier"], 3), f"0 = perfect; {uniform} {1 - 1 / num_classes:.2f}", raw["brier"]
         ),
         _score(
             "calibration error",
             decimal(found["ece"], 3),
-            f"a perfect model on so few nodes has {decimal(found['ece_floor'], 3)}",
+            f"a calibrated model on so few nodes: {decimal(found['ece_floor'], 3)}",
             raw["ece"],
         ),
         _score(
-            "AUROC, right from wrong",
+            "AUROC of the confidence",
             decimal(found["auroc_correct"], 3),
-            "0.5 is a coin, 1 tells every right label from every wrong one",
+            "separates correct from wrong labels; 0.5 = random, 1 = perfect",
             raw["auroc_correct"],
         ),
     ]
 
 
 def _score(name: str, value: str, meaning: str, raw: float | None) -> dict[str, str]:
-    before = "" if raw is None else f"before calibration {decimal(raw, 3)}"
+    before = "" if raw is None else f"before calibration: {decimal(raw, 3)}"
     return {"name": name, "value": value, "meaning": meaning, "before": before}
 
 
 def quality(numbers: Numbers) -> str:
-    """On which nodes the figures of quality are, and what they leave open."""
+    """On which nodes the metrics are evaluated, and their limits."""
     found, about = numbers["quality"], numbers["about"]
     if found is None:
-        return "No label was held out of the training, so nothing can be measured here."
+        return "No labels were held out of training, so nothing can be evaluated."
     calibration = (
-        "are as predicted: there were too few held-out labels to calibrate by"
+        "are not calibrated: there are too few held-out labels"
         if about["calibration"] == "none"
-        else "are calibrated by held-out labels"
+        else "are calibrated on held-out labels"
     )
     caveat = (
-        " The same labels chose the length of the training and the calibration: expect a little less."
+        " The same labels selected the weights and the calibration, so these values are slightly optimistic."
         if found["is_selection"] or found["measured_on"] != "test nodes"
         else ""
     )
     return (
-        f"Measured on {count(found['count'])} {found['measured_on']}, which were not trained on. Probabilities "
+        f"Evaluated on {count(found['count'])} {found['measured_on']}, which were not used for training. Probabilities "
         f"{calibration}.{caveat}"
     )
 
 
 def confusion(numbers: Numbers) -> dict[str, Any]:
-    """Rows are known labels and columns predicted ones, with the shade of each cell; and the commonest error."""
+    """The confusion matrix with the shade of each cell, and the most frequent error."""
     rows, names = numbers["quality"]["confusion"], numbers["classes"]
     errors = [(value, i, j) for i, row in enumerate(rows) for j, value in enumerate(row) if i != j]
-    value, known, said = max(errors, key=lambda error: error[0], default=(0, 0, 0))
-    shown = sorted(sorted(range(len(rows)), key=lambda c: -sum(rows[c]))[:MOST_CONFUSED])
+    value, known, predicted = max(errors, key=lambda error: error[0], default=(0, 0, 0))
+    shown = sorted(sorted(range(len(rows)), key=lambda c: -sum(rows[c]))[:MAX_CONFUSION])
     most = max([rows[i][j] for i in shown for j in shown], default=0) or 1
     sentences = [
-        "Rows are the labels that are known, columns those predicted; the darker, the more nodes.",
-        f"The commonest error: {names[known]} taken for {names[said]}, {count(value)} times." if value else "No error.",
-        f"Shown are the {len(shown)} commonest of {len(rows)} classes." if len(shown) < len(rows) else "",
+        "Rows are true labels, columns are predicted labels.",
+        f"Most frequent error: {names[known]} predicted as {names[predicted]} ({count(value)} nodes)."
+        if value
+        else "No errors.",
+        f"The {len(shown)} most frequent of {len(rows)} classes are shown." if len(shown) < len(rows) else "",
     ]
     return {
         "sentence": " ".join(filter(None, sentences)),
@@ -162,21 +168,20 @@ def confusion(numbers: Numbers) -> dict[str, Any]:
 
 
 def _shade(value: int, most: int) -> int:
-    """In percent; the root lets small numbers be seen beside large ones."""
+    """In percent; the square root keeps small numbers visible beside large ones."""
     return round(100 * math.sqrt(value / most))
 
 
-def explorer(numbers: Numbers, without: Collection[str] = ()) -> str:
-    """How to read the picture of a neighbourhood; ``without`` are quantities that the page does not hold."""
+def explorer(numbers: Numbers, omitted: Collection[str] = ()) -> str:
+    """How to read the drawing of a neighbourhood; ``omitted`` are quantities that the page does not hold."""
     nodes = numbers["nodes"]
-    has_mu, has_precision = (nodes[name] is not None and name not in without for name in ("mu", "precision"))
-    signs = [f"the ring of a node shows its {'label scores' if has_mu else 'probabilities'} by class"]
-    signs += ["an outline marks a given label"]
+    has_mu, has_precision = (nodes[name] is not None and name not in omitted for name in ("mu", "precision"))
+    ring = "label scores" if has_mu else "probabilities"
+    sentences = [f"A node and its neighbours. The ring shows the {ring} by class; an outline marks a training label."]
     if numbers["neighbours"]["influence"] is not None:
-        signs += [
-            "an edge is the wider, the more the middle node listens to that neighbour, by the share below its name"
-        ]
+        sentences.append("Edge width and the number below a neighbour show its influence on the node in the middle.")
     else:
-        signs += ["below its name stands the probability of a neighbour's label"]
-    signs += ["the small upright bar is the precision of its label"] if has_precision else []
-    return f"A node and its neighbours: {listed(signs)}. Follow a neighbour to walk there."
+        sentences.append("The number below a neighbour is the probability of its predicted label.")
+    if has_precision:
+        sentences.append("The vertical bar is the precision of the predicted label.")
+    return " ".join([*sentences, "Select a neighbour to move to it."])

@@ -19,7 +19,7 @@ from confgcn.io.atomic_files import write_together
 from confgcn.io.json_files import to_json
 from confgcn.io.locks import locked_folder
 from confgcn.models.base import AbstractMethod, Prediction
-from confgcn.report.trust import pictures
+from confgcn.report.figures import evaluation_figures
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.saved import Judged, SavedRun, graph_of, load_run
 
@@ -103,7 +103,7 @@ def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str,
     found, notices = evaluate(run, judged), []
     contents = {directory.evaluation: to_json(found)}
     try:
-        drawn = pictures(curves(judged))
+        drawn = evaluation_figures(curves(judged))
         contents |= {file: drawn[file.stem] for file in directory.pictures}
     except ResourceError as error:
         notices.append(f"no pictures: {error}")

@@ -15,7 +15,7 @@ from confgcn.evaluation.scorecard import METRICS
 from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.locks import locked_folder
-from confgcn.report.html import render
+from confgcn.report.page import render
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.evaluate import CALIBRATED, curves, scores
 from confgcn.runs.reported_nodes import collect_nodes
@@ -71,8 +71,8 @@ def _about(run: SavedRun, graph: Graph, metrics: dict[str, Any], directory: RunD
         "seed": run.config["seed"],
         "date": datetime.fromtimestamp(directory.metrics.stat().st_mtime, tz=UTC).date().isoformat(),
         "version": environment["versions"].get("confgcn", "unknown"),
-        "labelled": graph.num_nodes - len(graph.train),
-        "given": len(graph.train),
+        "predicted": graph.num_nodes - len(graph.train),
+        "training_labels": len(graph.train),
         "decisions": metrics["decisions"],
         "cross_fitted": bool(metrics.get("cross_fitted")),
         "calibration": run.calibration.name,
@@ -90,7 +90,7 @@ def _data(judged: Judged, environment: Path) -> dict[str, Any]:
         "degree": found.degree,
         "components_without_label": found.components_without_training_label,
         "nodes_without_label": found.nodes_without_training_label_in_reach,
-        "given": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
+        "training_labels": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
         "predicted": predicted.tolist(),
         "notices": read_environment(environment)["notices"],
     }

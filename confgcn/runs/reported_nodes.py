@@ -16,7 +16,7 @@ from confgcn.runs.saved import Judged
 
 MOST_NODES = 20_000  # that can be looked at: as many as a page of ten classes has room for
 TABLE_ROWS = 20
-PARTS = ("", "train", "validation", "test")
+SPLITS = ("", "train", "validation", "test")
 
 
 def collect_nodes(judged: Judged, findings: Findings) -> dict[str, Any]:
@@ -26,11 +26,11 @@ def collect_nodes(judged: Judged, findings: Findings) -> dict[str, Any]:
         raise CorruptFileError(
             f"predictions.csv: expected a row for each of {graph.num_nodes} nodes, got {len(findings.predictions)}"
         )
-    surest, least_sure = _by_confidence(judged)
+    most_confident, least_confident = _by_confidence(judged)
     named = {name: node for node, name in enumerate(graph.node_names)}
     doubtful = [named.get(row["node"]) for row in findings.labels[:TABLE_ROWS]]
     doubtful += [named.get(row[key]) for row in findings.edges[:TABLE_ROWS] for key in ("node", "neighbour")]
-    first = list(dict.fromkeys([*least_sure, *surest, *(node for node in doubtful if node is not None)]))
+    first = list(dict.fromkeys([*least_confident, *most_confident, *(node for node in doubtful if node is not None)]))
     rank = _walked_order(graph, first)
     shown = (rank < MOST_NODES).nonzero().squeeze(1)
     places = torch.full((graph.num_nodes,), -1).index_copy(0, shown, torch.arange(len(shown)))
@@ -39,10 +39,10 @@ def collect_nodes(judged: Judged, findings: Findings) -> dict[str, Any]:
         "nodes": {**_nodes(judged, findings.predictions, shown), "rank": rank[shown].tolist()},
         "neighbours": _neighbours(judged, shown, places),
         "tables": {
-            "surest": places[surest].tolist(),
-            "least_sure": places[least_sure].tolist(),
+            "most_confident": places[most_confident].tolist(),
+            "least_confident": places[least_confident].tolist(),
             "labels": [{**row, "place": place_of.get(row["node"])} for row in findings.labels[:TABLE_ROWS]],
-            "num_doubtful": sum(float(row["score"]) > 0 for row in findings.labels),
+            "num_label_errors": sum(float(row["score"]) > 0 for row in findings.labels),
             "edges": [
                 {**row, "place": place_of.get(row["node"]), "other": place_of.get(row["neighbour"])}
                 for row in findings.edges[:TABLE_ROWS]
@@ -90,7 +90,7 @@ def _nodes(judged: Judged, rows: list[Row], shown: Tensor) -> dict[str, Any]:
         "names": [graph.node_names[node] for node in places],
         "label": prediction.logits.argmax(-1)[shown].tolist(),
         "known": graph.labels[shown].tolist(),
-        "split": [PARTS.index(split[node]) for node in places],
+        "split": [SPLITS.index(split[node]) for node in places],
         "degree": graph.degrees[shown].tolist(),
         "probability": judged.probabilities[shown].tolist(),
         "mu": _listed(prediction.mu, shown),

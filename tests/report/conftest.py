@@ -54,10 +54,10 @@ def made_up(
             "seed": 3,
             "date": "2026-01-02",
             "version": "1.2.3",
-            "labelled": size - 1,
-            "given": 1,
+            "predicted": size - 1,
+            "training_labels": 1,
             "cross_fitted": False,
-            "calibration": "degree",
+            "calibration": "temperature_by_degree",
             "decisions": [decision_record()],
         },
         "classes": list(classes),
@@ -74,7 +74,7 @@ def made_up(
             "homophily": 0.5,
             "degree": {"median": 2.0, "highest": 3.0},
             "notices": [f"1 notice about {names[0]}"],
-            "given": [1] * width,
+            "training_labels": [1] * width,
             "predicted": np.bincount(label, minlength=width).tolist(),
         },
         "quality": {
@@ -116,9 +116,9 @@ def made_up(
             "influence": influence.tolist(),
         },
         "tables": {
-            "surest": order[::-1][:20],
-            "least_sure": order[:20],
-            "num_doubtful": 1,
+            "most_confident": order[::-1][:20],
+            "least_confident": order[:20],
+            "num_label_errors": 1,
             "labels": [{**doubtful, "label": classes[0], "suggested": classes[-1], "score": "-0.5"}],
             "edges": [
                 {**doubtful, "neighbour": names[-1], "other": size - 1, "disagreement": "0.9", "influence": "0.1"}

@@ -77,7 +77,7 @@ def test_a_long_line_is_thinned_to_its_ends_and_what_is_between() -> None:
 
 
 def test_points_stand_where_the_axes_say() -> None:
-    picture = drawn(names_lines=False)
+    picture = drawn(has_line_labels=False)
     first = picture.find(f"{SVG}polyline")
     assert first is not None
     (x0, y0), (x1, y1) = [tuple(map(float, pair.split(","))) for pair in first.attrib["points"].split()]
@@ -108,14 +108,14 @@ def test_title_description_axis_labels_and_ticks_are_there_as_text() -> None:
 
 def test_hostile_words_stay_words() -> None:
     hostile = "</text><script>alert(1)</script>"
-    picture = drawn(lines=[Line(hostile, [(0, 0), (1, 1)], "first")], x=Axis(hostile, 0, 10), rule=(5, hostile))
+    picture = drawn(lines=[Line(hostile, [(0, 0), (1, 1)], "first")], x=Axis(hostile, 0, 10), marker=(5, hostile))
     assert words(picture).count(hostile) == 3
     assert not list(picture.iter(f"{SVG}script"))
 
 
 def test_band_rule_and_diagonal_are_drawn_where_they_are_asked_for() -> None:
     picture = drawn(
-        x=Axis("x", 0, 1), lines=[], band=[(0, 0, 0.5), (1, 0.5, 1)], rule=(0.25, "here"), has_diagonal=True
+        x=Axis("x", 0, 1), lines=[], band=[(0, 0, 0.5), (1, 0.5, 1)], marker=(0.25, "here"), has_diagonal=True
     )
     polygon = picture.find(f"{SVG}polygon")
     assert polygon is not None

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from confgcn.data.datasets import load_graph
-from confgcn.report.html import render
+from confgcn.report.page import render
 from confgcn.runs.report import write_report
 from confgcn.runs.request import RunRequest
 from confgcn.runs.train import train
@@ -82,7 +82,7 @@ class Page:
         field = self.find("#search")
         field.clear()
         field.send_keys(name, Keys.ENTER)
-        self.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
+        self.wait(f"document.querySelector('#selected').textContent === {json.dumps(name)}")
 
     @property
     def hash(self) -> str:
@@ -162,7 +162,7 @@ def test_a_searched_node_shows_what_was_predicted(opened: Page, rows: dict[str, 
     assert opened.drawn()[0] == row["top_neighbour"]
     names, values = opened.texts("#facts dt"), opened.texts("#facts dd")
     facts = dict(zip(names, values, strict=True))
-    assert facts["90 % set"].split(", ") == row["set"].split("|")
+    assert facts["prediction set"].split(", ") == row["set"].split("|")
     assert facts["accepted"].startswith(row["accepted"])
     bars = opened.texts("#facts tbody tr")
     assert len(bars) == 7
@@ -175,7 +175,7 @@ def test_a_searched_node_shows_what_was_predicted(opened: Page, rows: dict[str, 
 
 
 def test_a_click_walks_to_a_neighbour_and_back_and_home_return(opened: Page, rows: dict[str, dict[str, str]]) -> None:
-    home = opened.text("#chosen")
+    home = opened.text("#selected")
     opened.search("1129208")
     first = opened.hash
     link = opened.find("#view a")
@@ -183,17 +183,17 @@ def test_a_click_walks_to_a_neighbour_and_back_and_home_return(opened: Page, row
     name = opened.drawn()[0]
     link.click()
     opened.wait(f"location.hash === '#node={target}'")
-    opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
+    opened.wait(f"document.querySelector('#selected').textContent === {json.dumps(name)}")
     assert opened.text("#label") == rows[name]["label"]
     assert set(opened.drawn()) <= neighbours(name)
     assert len(opened.drawn()) == min(MOST_DRAWN, len(neighbours(name)))
     opened.driver.back()
-    opened.wait("document.querySelector('#chosen').textContent === '1129208'")
+    opened.wait("document.querySelector('#selected').textContent === '1129208'")
     assert opened.hash == first
     opened.driver.forward()
-    opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
+    opened.wait(f"document.querySelector('#selected').textContent === {json.dumps(name)}")
     opened.find("#home").click()
-    opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(home)}")
+    opened.wait(f"document.querySelector('#selected').textContent === {json.dumps(home)}")
 
 
 def test_everything_can_be_reached_by_keys(opened: Page) -> None:
@@ -208,7 +208,7 @@ def test_everything_can_be_reached_by_keys(opened: Page) -> None:
     opened.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP)
     assert opened.find("#search").get_attribute("aria-activedescendant") == "option1"
     opened.press(Keys.ENTER)
-    opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(offered[1])}")
+    opened.wait(f"document.querySelector('#selected').textContent === {json.dumps(offered[1])}")
     assert opened.run("return document.getElementById('suggestions').hidden")
     opened.press(Keys.TAB, Keys.TAB)
     focused = opened.run("return document.activeElement.getAttribute('data-node')")
@@ -217,15 +217,15 @@ def test_everything_can_be_reached_by_keys(opened: Page) -> None:
     opened.press(Keys.ENTER)
     opened.wait(f"location.hash === '#node={focused}'")
     assert opened.run("return document.activeElement.classList.contains('centre')")
-    assert opened.run("return document.getElementById('says').textContent").startswith(opened.text("#chosen"))
+    assert opened.run("return document.getElementById('status').textContent").startswith(opened.text("#selected"))
 
 
 def test_names_in_the_tables_open_the_explorer(opened: Page) -> None:
     link = opened.find("#nodes td a")
     name = link.text
     opened.run("arguments[0].click()", link)
-    opened.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
-    assert opened.text("#chosen") == name
+    opened.wait(f"document.querySelector('#selected').textContent === {json.dumps(name)}")
+    assert opened.text("#selected") == name
     opened.wait("Math.abs(document.getElementById('explorer').getBoundingClientRect().top) < innerHeight / 2")
 
 
@@ -259,7 +259,7 @@ def test_hostile_names_are_text_and_run_nothing(page: Page, page_numbers: Callab
     assert page.text("h1") == HOSTILE[0]
     for place, name in enumerate(HOSTILE):
         page.run(f"location.hash = '#node={place}'")
-        page.wait(f"document.querySelector('#chosen').textContent === {json.dumps(name)}")
+        page.wait(f"document.querySelector('#selected').textContent === {json.dumps(name)}")
         page.run("document.querySelectorAll('#view a').forEach(a => a.focus())")
     page.find("#search").send_keys("fired")
     page.wait("document.querySelectorAll('#suggestions li').length > 3")
@@ -284,7 +284,7 @@ def test_a_page_without_confidences_and_with_many_classes_can_be_walked(
     page.open(file)
     page.search("n0")
     assert len(page.drawn()) == MOST_DRAWN
-    assert "18 labels of less probability" in page.text("#facts")
+    assert "18 less probable labels" in page.text("#facts")
     assert page.complaints() == []
 
 

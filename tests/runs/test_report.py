@@ -15,7 +15,7 @@ from confgcn.data.datasets import load_graph
 from confgcn.exceptions import BusyError, CorruptFileError, ResourceError
 from confgcn.io.checksums import SUMS, write_checksums
 from confgcn.io.locks import locked_folder
-from confgcn.report.html import render
+from confgcn.report.page import render
 from confgcn.runs import reported_nodes
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.report import collect, judged_run, write_report
@@ -86,14 +86,14 @@ def test_quality_is_that_of_the_metrics_and_the_confusion_counts_every_test_node
     assert len(numbers["training"]["history"]) == 8
 
 
-def test_tables_have_the_surest_and_least_sure_of_the_nodes_that_were_not_given(runs: dict[str, Path]) -> None:
+def test_tables_have_the_most_and_least_confident_nodes_outside_of_training(runs: dict[str, Path]) -> None:
     numbers, rows = numbers_of(runs["confgcn"]), rows_of(runs["confgcn"] / "predictions.csv")
     asked = sorted(float(row["probability"]) for row in rows if row["split"] != "train")
     tables = numbers["tables"]
-    least = [float(rows[place]["probability"]) for place in tables["least_sure"]]
-    surest = [float(rows[place]["probability"]) for place in tables["surest"]]
+    least = [float(rows[place]["probability"]) for place in tables["least_confident"]]
+    most = [float(rows[place]["probability"]) for place in tables["most_confident"]]
     assert least == pytest.approx(asked[:20])
-    assert surest == pytest.approx(asked[::-1][:20])
+    assert most == pytest.approx(asked[::-1][:20])
     doubtful = rows_of(runs["confgcn"] / "label_errors.csv")
     assert [row["node"] for row in tables["labels"]] == [row["node"] for row in doubtful[:20]]
     assert all(rows[row["place"]]["node"] == row["node"] for row in tables["labels"])
@@ -129,7 +129,7 @@ def test_of_a_graph_too_large_the_nodes_around_the_tables_are_kept(
     nodes, found, tables = numbers["nodes"], numbers["neighbours"], numbers["tables"]
     assert len(nodes["names"]) == len(nodes["rank"]) == 300
     assert numbers["data"]["nodes"] == 2708
-    assert min([*tables["surest"], *tables["least_sure"]]) >= 0
+    assert min([*tables["most_confident"], *tables["least_confident"]]) >= 0
     assert found["start"][-1] == len(found["node"])
     assert max(found["node"]) < 300
     by_name = {row["node"]: row["label"] for row in rows_of(runs["confgcn"] / "predictions.csv")}
@@ -146,7 +146,7 @@ def test_the_page_is_written_into_the_run_or_where_one_says(runs: dict[str, Path
 
 def test_a_method_without_influences_or_epochs_has_a_page(runs: dict[str, Path]) -> None:
     page = write_report(runs["solved"])[0].read_text()
-    assert "solved and not trained" in page
+    assert "not trained in epochs" in page
     numbers = numbers_of(runs["solved"])
     assert numbers["neighbours"]["influence"] is None
     assert numbers["nodes"]["mu"] is None

@@ -2,22 +2,22 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const SPLITS = ["none", "train", "validation", "test"];
-  const ANSWERS = ["not asked: it was trained on", "no, have a look", "yes"];
+  const ACCEPTED = ["training node", "no: needs review", "yes"];
   const COLOURS = 10;
-  const MOST_DRAWN = 24;
-  const MOST_DRAWN_NARROW = 10;
+  const MAX_DRAWN = 24;
+  const MAX_DRAWN_NARROW = 10;
   const EDGE = 3;
   const WIDEST_EDGE = 14;
   const NARROW = 520;
-  const MOST_SUGGESTED = 8;
-  const MOST_LABELS = 12;
+  const MAX_SUGGESTED = 8;
+  const MAX_LABELS = 12;
 
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const size = data.names.length;
   const numClasses = data.classes.length;
 
-  /* Data: columns of whole numbers in base64. */
+  /* Data: columns of integers in base64. */
 
   function decode(column) {
     if (!column) return null;
@@ -28,29 +28,29 @@
     return new kind(bytes.buffer);
   }
 
-  function decodeFine(column) {
+  function decodeQuantised(column) {
     const steps = decode(column);
     return steps && ((i) => column.low + ((column.high - column.low) * steps[i]) / 65535);
   }
 
-  const whole = {};
+  const integers = {};
   for (const name of ["label", "known", "split", "accepted", "degree", "sets", "listed", "neighbours"]) {
-    whole[name] = decode(data[name]);
+    integers[name] = decode(data[name]);
   }
-  const fine = {};
+  const quantised = {};
   for (const name of ["probability", "mu", "precision", "evidence", "novelty", "own", "influence"]) {
-    fine[name] = decodeFine(data[name]);
+    quantised[name] = decodeQuantised(data[name]);
   }
   const start = new Uint32Array(size + 1);
-  for (let i = 0; i < size; i++) start[i + 1] = start[i] + whole.listed[i];
+  for (let i = 0; i < size; i++) start[i + 1] = start[i] + integers.listed[i];
   const searchable = data.names.map((name) => name.toLowerCase());
 
   const of = (table, node, c) => table(node * numClasses + c);
-  const labelOf = (node) => data.classes[whole.label[node]];
-  const probabilityOf = (node) => of(fine.probability, node, whole.label[node]);
-  const isGiven = (node) => SPLITS[whole.split[node]] === "train";
+  const labelOf = (node) => data.classes[integers.label[node]];
+  const probabilityOf = (node) => of(quantised.probability, node, integers.label[node]);
+  const isTraining = (node) => SPLITS[integers.split[node]] === "train";
   const percent = (share) => (100 * share).toFixed(1) + " %";
-  const heard = (influence) => (data.influence.high <= 1 ? percent(influence) : influence.toPrecision(3));
+  const influenceText = (influence) => (data.influence.high <= 1 ? percent(influence) : influence.toPrecision(3));
   const plural = (count, one, many) => count.toLocaleString("en") + " " + (count === 1 ? one : many);
 
   function code(c) {
@@ -60,11 +60,11 @@
 
   function setOf(node) {
     const width = Math.ceil(numClasses / 8);
-    return data.classes.filter((_, c) => whole.sets[node * width + (c >> 3)] & (1 << (c & 7)));
+    return data.classes.filter((_, c) => integers.sets[node * width + (c >> 3)] & (1 << (c & 7)));
   }
 
   function sharesOf(node) {
-    const table = fine.mu || fine.probability;
+    const table = quantised.mu || quantised.probability;
     const values = data.classes.map((_, c) => Math.max(0, of(table, node, c)));
     const sum = values.reduce((a, b) => a + b, 0) || 1;
     return values.map((value) => value / sum);
@@ -73,12 +73,12 @@
   function neighboursOf(node) {
     const found = [];
     for (let i = start[node]; i < start[node + 1]; i++) {
-      found.push({ node: whole.neighbours[i], influence: fine.influence ? fine.influence(i) : null });
+      found.push({ node: integers.neighbours[i], influence: quantised.influence ? quantised.influence(i) : null });
     }
     return found;
   }
 
-  /* Elements: made one by one, with text as text. */
+  /* Elements: created one by one; names are only ever text nodes. */
 
   function fill(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -91,7 +91,7 @@
   const link = (node) => html("a", { href: "#node=" + node }, bdi(data.names[node]));
   const chip = (c) => html("span", { class: "chip c" + (c % COLOURS) }, code(c));
 
-  /* The picture: the chosen node in the middle, what it hears around it. */
+  /* The drawing: the selected node in the middle, its neighbours around it. */
 
   function shorten(text, most) {
     const letters = Array.from(text);
@@ -121,34 +121,34 @@
   }
 
   function precisionBar(node, radius) {
-    if (!fine.precision) return [];
-    const share = of(fine.precision, node, whole.label[node]) / (data.precision.high || 1);
+    if (!quantised.precision) return [];
+    const share = of(quantised.precision, node, integers.label[node]) / (data.precision.high || 1);
     const height = 2 * radius;
     const place = { x: radius + 11, width: 4, rx: 1 };
     return [
-      svg("rect", { ...place, y: -radius, height, class: "sure-track" }),
-      svg("rect", { ...place, y: radius - height * share, height: height * share, class: "sure" }),
+      svg("rect", { ...place, y: -radius, height, class: "precision-track" }),
+      svg("rect", { ...place, y: radius - height * share, height: height * share, class: "precision" }),
     ];
   }
 
   function glyph(node, radius) {
     const width = radius * 0.36;
-    const letters = code(whole.label[node]);
+    const letters = code(integers.label[node]);
     const text = svg("text", { class: "code", dy: ".36em", "font-size": Math.round(radius * [0.72, 0.56, 0.42][letters.length - 1]) }, letters);
     return [
       svg("circle", { r: radius + 3, class: "disc" }),
       svg("circle", { r: radius + 7, class: "halo" }),
       ...ring(node, radius - width / 2, width),
-      isGiven(node) ? svg("circle", { r: radius + 2.5, class: "given" }) : null,
+      isTraining(node) ? svg("circle", { r: radius + 2.5, class: "given" }) : null,
       ...precisionBar(node, radius),
       text,
     ];
   }
 
-  function spoken(entry) {
-    const influence = entry.influence === null ? "" : `, influence ${heard(entry.influence)}`;
-    const given = isGiven(entry.node) ? ", given label" : "";
-    return `${data.names[entry.node]}: ${labelOf(entry.node)}, ${percent(probabilityOf(entry.node))}${influence}${given}`;
+  function description(entry) {
+    const influence = entry.influence === null ? "" : `, influence ${influenceText(entry.influence)}`;
+    const training = isTraining(entry.node) ? ", training label" : "";
+    return `${data.names[entry.node]}: ${labelOf(entry.node)}, ${percent(probabilityOf(entry.node))}${influence}${training}`;
   }
 
   function positions(count, width, height) {
@@ -168,7 +168,7 @@
     const lines = [];
     for (const { node } of drawn) {
       for (let i = start[node]; i < start[node + 1]; i++) {
-        const other = whole.neighbours[i];
+        const other = integers.neighbours[i];
         if (other > node && at.has(other)) {
           const [a, b] = [at.get(node), at.get(other)];
           lines.push(svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: "side" }));
@@ -179,12 +179,12 @@
   }
 
   function neighbourLink(entry, place, spoke, radius) {
-    const below = entry.influence === null ? percent(probabilityOf(entry.node)) : heard(entry.influence);
-    const group = svg("a", { href: "#node=" + entry.node, transform: `translate(${place.x} ${place.y})`, "aria-label": spoken(entry), "data-node": entry.node });
+    const below = entry.influence === null ? percent(probabilityOf(entry.node)) : influenceText(entry.influence);
+    const group = svg("a", { href: "#node=" + entry.node, transform: `translate(${place.x} ${place.y})`, "aria-label": description(entry), "data-node": entry.node });
     const top = place.isAbove ? -radius - 22 : radius + 17;
     const names = [
-      svg("text", { class: "who", y: top }, shorten(data.names[entry.node], radius < 15 ? 9 : 13)),
-      svg("text", { class: "how", y: top + 13 }, below),
+      svg("text", { class: "node-name", y: top }, shorten(data.names[entry.node], radius < 15 ? 9 : 13)),
+      svg("text", { class: "node-value", y: top + 13 }, below),
     ];
     group.append(...glyph(entry.node, radius).filter(Boolean), ...names);
     const enter = () => { spoke.classList.add("lit"); showTip(entry, group); };
@@ -198,12 +198,12 @@
   const tip = html("div", { class: "tip", role: "tooltip", hidden: "" });
 
   function showTip(entry, group) {
-    const known = whole.known[entry.node];
+    const known = integers.known[entry.node];
     const lines = [
       `${labelOf(entry.node)}, ${percent(probabilityOf(entry.node))}`,
-      entry.influence === null ? "" : `influence ${heard(entry.influence)}`,
-      known ? `${isGiven(entry.node) ? "given" : "known"} label: ${data.classes[known - 1]}` : "",
-      plural(whole.degree[entry.node], "neighbour", "neighbours"),
+      entry.influence === null ? "" : `influence ${influenceText(entry.influence)}`,
+      known ? `${isTraining(entry.node) ? "training" : "true"} label: ${data.classes[known - 1]}` : "",
+      plural(integers.degree[entry.node], "neighbour", "neighbours"),
     ];
     tip.replaceChildren(html("b", {}, bdi(data.names[entry.node])), ...lines.filter(Boolean).map((line) => html("span", {}, line)));
     tip.hidden = false;
@@ -228,47 +228,47 @@
     const width = Math.max(280, view.clientWidth - 14);
     const height = Math.round(width < NARROW ? width * 1.15 : Math.min(width * 0.82, 620));
     const all = neighboursOf(node);
-    const drawn = all.slice(0, width < NARROW ? MOST_DRAWN_NARROW : MOST_DRAWN);
+    const drawn = all.slice(0, width < NARROW ? MAX_DRAWN_NARROW : MAX_DRAWN);
     const places = positions(drawn.length, width, height);
     const radius = width < NARROW ? 13 : 17;
     const middle = { x: width / 2, y: height / 2 - 6 };
     const spokes = drawn.map((entry, i) => svg("line", { x1: middle.x, y1: middle.y, x2: places[i].x, y2: places[i].y, class: "spoke", "stroke-width": edgeWidth(entry, all) }));
-    const centre = svg("g", { class: "centre", tabindex: -1, transform: `translate(${middle.x} ${middle.y})`, role: "img", "aria-label": spoken({ node, influence: null }) });
-    centre.append(...glyph(node, radius * 1.7).filter(Boolean), svg("text", { class: "who", y: radius * 1.7 + 18, "font-weight": 650 }, shorten(data.names[node], 18)));
+    const centre = svg("g", { class: "centre", tabindex: -1, transform: `translate(${middle.x} ${middle.y})`, role: "img", "aria-label": description({ node, influence: null }) });
+    centre.append(...glyph(node, radius * 1.7).filter(Boolean), svg("text", { class: "node-name", y: radius * 1.7 + 18, "font-weight": 650 }, shorten(data.names[node], 18)));
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${data.names[node]} and its neighbours` });
     if (numClasses > COLOURS) picture.append(svg("defs", {}, ...Array.from({ length: COLOURS }, (_, c) => stripes(c))));
     const links = drawn.map((entry, i) => neighbourLink(entry, places[i], spokes[i], radius));
     picture.append(svg("g", { class: isNew ? "grow" : "" }, ...sides(drawn, places), ...spokes, ...links, centre));
     tip.hidden = true;
-    view.replaceChildren(picture, html("p", { class: "more" }, countWords(node, drawn.length)), tip);
+    view.replaceChildren(picture, html("p", { class: "more" }, countText(node, drawn.length)), tip);
     return centre;
   }
 
-  function countWords(node, drawn) {
-    const degree = whole.degree[node];
-    if (!degree) return "This node has no neighbours: nothing but its own features speaks for it.";
-    const which = fine.influence ? "those of the largest influence" : "the first of them";
+  function countText(node, drawn) {
+    const degree = integers.degree[node];
+    if (!degree) return "This node has no neighbours.";
+    const which = quantised.influence ? "those with the largest influence" : "the first of them";
     return drawn < degree ? `${drawn} of ${plural(degree, "neighbour", "neighbours")} drawn, ${which}.` : `${plural(degree, "neighbour", "neighbours")}, all drawn.`;
   }
 
-  /* Beside the picture: what is said of the chosen node. */
+  /* The facts of the selected node. */
 
   function fact(name, value) {
     return value === null ? [] : [html("dt", {}, name), html("dd", {}, bdi(value))];
   }
 
   function factList(node) {
-    const known = whole.known[node];
-    const part = SPLITS[whole.split[node]];
-    const truth = known ? data.classes[known - 1] + (isGiven(node) ? " (given, trained on)" : " (not trained on)") : "not known";
+    const known = integers.known[node];
+    const part = SPLITS[integers.split[node]];
+    const truth = known ? data.classes[known - 1] + (isTraining(node) ? " (training label)" : " (not used for training)") : "unknown";
     return html("dl", {},
-      ...fact("90 % set", whole.sets && setOf(node).join(", ")),
-      ...fact("accepted", whole.accepted && ANSWERS[whole.accepted[node]]),
-      ...fact("known label", truth),
+      ...fact("prediction set", integers.sets && setOf(node).join(", ")),
+      ...fact("accepted", integers.accepted && ACCEPTED[integers.accepted[node]]),
+      ...fact("true label", truth),
       ...fact("split", part),
-      ...fact("evidence", fine.evidence && percent(fine.evidence(node)) + " of what it hears comes from labels"),
-      ...fact("hears itself", fine.own && heard(fine.own(node))),
-      ...fact("novelty", fine.novelty && percent(fine.novelty(node)) + " of the nodes are less novel"));
+      ...fact("evidence", quantised.evidence && percent(quantised.evidence(node)) + " of its messages come from labelled nodes"),
+      ...fact("own influence", quantised.own && influenceText(quantised.own(node))),
+      ...fact("novelty", quantised.novelty && percent(quantised.novelty(node)) + " of the nodes are less novel"));
   }
 
   function gauge(share, text, c, isPlain) {
@@ -279,52 +279,52 @@
 
   function barRow(node, c) {
     const row = html("tr", { "data-class": c }, html("th", { scope: "row" }, chip(c), " ", bdi(data.classes[c])));
-    const p = of(fine.probability, node, c);
+    const p = of(quantised.probability, node, c);
     row.append(gauge(p, percent(p), c, false));
-    for (const name of ["mu", "precision"].filter((name) => fine[name])) {
-      const value = of(fine[name], node, c);
+    for (const name of ["mu", "precision"].filter((name) => quantised[name])) {
+      const value = of(quantised[name], node, c);
       row.append(gauge(value / (data[name].high || 1), value.toPrecision(3), c, name === "precision"));
     }
-    if (c === whole.label[node]) row.className = "said";
+    if (c === integers.label[node]) row.className = "predicted";
     return row;
   }
 
   function bars(node) {
     let classes = data.classes.map((_, c) => c);
-    if (numClasses > MOST_LABELS) {
-      classes = classes.sort((a, b) => of(fine.probability, node, b) - of(fine.probability, node, a)).slice(0, MOST_LABELS);
+    if (numClasses > MAX_LABELS) {
+      classes = classes.sort((a, b) => of(quantised.probability, node, b) - of(quantised.probability, node, a)).slice(0, MAX_LABELS);
     }
-    const heads = ["label", "probability", ...(fine.mu ? ["score μ"] : []), ...(fine.precision ? ["precision"] : [])];
-    const table = html("table", { "aria-label": "Confidence by label" }, html("colgroup", {}, html("col", { class: "who" })));
+    const heads = ["label", "probability", ...(quantised.mu ? ["score μ"] : []), ...(quantised.precision ? ["precision"] : [])];
+    const table = html("table", { "aria-label": "Confidence by label" }, html("colgroup", {}, html("col", { class: "label" })));
     table.append(html("thead", {}, html("tr", {}, ...heads.map((head) => html("th", { scope: "col" }, head)))));
     table.append(html("tbody", {}, ...classes.map((c) => barRow(node, c))));
     const rest = numClasses - classes.length;
-    return [table, rest ? html("p", {}, `${plural(rest, "label", "labels")} of less probability not shown.`) : null];
+    return [table, rest ? html("p", {}, `${plural(rest, "less probable label", "less probable labels")} not shown.`) : null];
   }
 
   function drawFacts(node) {
-    const verdict = html("p", { class: "verdict" }, chip(whole.label[node]), " ", html("b", { id: "label" }, bdi(labelOf(node))), ", ", html("span", { id: "probability" }, percent(probabilityOf(node))));
-    byId("facts").replaceChildren(html("h3", { id: "chosen" }, bdi(data.names[node])), verdict, factList(node), ...bars(node).filter(Boolean));
+    const verdict = html("p", { class: "verdict" }, chip(integers.label[node]), " ", html("b", { id: "label" }, bdi(labelOf(node))), ", ", html("span", { id: "probability" }, percent(probabilityOf(node))));
+    byId("facts").replaceChildren(html("h3", { id: "selected" }, bdi(data.names[node])), verdict, factList(node), ...bars(node).filter(Boolean));
   }
 
   function drawTable(node) {
-    const heads = ["neighbour", "influence", "label", "probability", "known label", "split"];
+    const heads = ["neighbour", "influence", "label", "probability", "true label", "split"];
     const rows = neighboursOf(node).slice(0, 200).map(({ node: other, influence }) => html("tr", {},
       html("td", {}, link(other)),
-      html("td", { class: "number" }, influence === null ? "–" : heard(influence)),
+      html("td", { class: "number" }, influence === null ? "–" : influenceText(influence)),
       html("td", {}, bdi(labelOf(other))),
       html("td", { class: "number" }, percent(probabilityOf(other))),
-      html("td", {}, bdi(whole.known[other] ? data.classes[whole.known[other] - 1] : "–")),
-      html("td", {}, SPLITS[whole.split[other]])));
+      html("td", {}, bdi(integers.known[other] ? data.classes[integers.known[other] - 1] : "–")),
+      html("td", {}, SPLITS[integers.split[other]])));
     const head = html("thead", {}, html("tr", {}, ...heads.map((text) => html("th", { scope: "col" }, text))));
     document.querySelector("#neighbours .scroll").replaceChildren(html("table", { class: "numbers" }, head, html("tbody", {}, ...rows)));
   }
 
-  /* Walking: the address says where we are, so back and forward work. */
+  /* Navigation: the selected node is part of the address, so back and forward work. */
 
   let current = -1;
 
-  function asked() {
+  function nodeInAddress() {
     const found = /^#node=(\d+|home)$/.exec(location.hash);
     if (!found) return null;
     const node = found[1] === "home" ? data.home : Number(found[1]);
@@ -336,12 +336,12 @@
     const centre = drawView(node, true);
     drawFacts(node);
     drawTable(node);
-    byId("says").textContent = `${spoken({ node, influence: null })}. ${plural(whole.degree[node], "neighbour", "neighbours")}`;
+    byId("status").textContent = `${description({ node, influence: null })}. ${plural(integers.degree[node], "neighbour", "neighbours")}`;
     return centre;
   }
 
-  function walk() {
-    const node = asked();
+  function navigate() {
+    const node = nodeInAddress();
     if (node === null) return;
     const wasInside = view.contains(document.activeElement);
     const centre = show(node);
@@ -352,7 +352,7 @@
     if (place.top < 0 || place.top > window.innerHeight * 0.6) section.scrollIntoView();
   }
 
-  /* Search: what begins with the text, then what contains it. */
+  /* Search: names that begin with the text, then names that contain it. */
 
   const input = byId("search");
   const list = byId("suggestions");
@@ -361,14 +361,14 @@
 
   function matches(text) {
     const [first, second] = [[], []];
-    for (let i = 0; i < size && first.length < MOST_SUGGESTED; i++) {
+    for (let i = 0; i < size && first.length < MAX_SUGGESTED; i++) {
       const at = searchable[i].indexOf(text);
       if (at === 0) first.push(i);
-      else if (at > 0 && second.length < MOST_SUGGESTED) second.push(i);
+      else if (at > 0 && second.length < MAX_SUGGESTED) second.push(i);
     }
     const exact = searchable.indexOf(text);
     const found = [...(exact >= 0 ? [exact] : []), ...first, ...second];
-    return [...new Set(found)].slice(0, MOST_SUGGESTED);
+    return [...new Set(found)].slice(0, MAX_SUGGESTED);
   }
 
   function suggest() {
@@ -409,7 +409,7 @@
     else if (event.key === "Escape") { suggested = []; choose(-1); }
   });
 
-  /* Light and dark: as the system has it, until somebody chooses. */
+  /* Light or dark: the system's preference until the button is used. */
 
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
@@ -428,13 +428,13 @@
   });
   nameTheme();
 
-  window.addEventListener("hashchange", walk);
+  window.addEventListener("hashchange", navigate);
   let drawnWidth = 0;
   new ResizeObserver(() => {
     if (Math.abs(view.clientWidth - drawnWidth) > 20) drawView(current, false);
     drawnWidth = view.clientWidth;
   }).observe(view);
   drawnWidth = view.clientWidth;
-  show(asked() ?? data.home);
+  show(nodeInAddress() ?? data.home);
   document.body.dataset.ready = "yes";
 })();

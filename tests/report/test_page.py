@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from confgcn.report import sections
-from confgcn.report.html import render
-from confgcn.report.island import FINE, MOST_NEIGHBOURS, pack, visible
+from confgcn.report.page import render
+from confgcn.report.page_data import MAX_NEIGHBOURS, STEPS, pack, visible
 from confgcn.report.run_charts import groups, losses, reliability, validation
 
 HOSTILE = (
@@ -45,7 +45,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 def column(found: dict[str, Any]) -> np.ndarray[Any, Any]:
     raw = np.frombuffer(base64.b64decode(found["data"]), dtype=f"<u{found['bits'] // 8}")
-    return found["low"] + (found["high"] - found["low"]) * raw / FINE if "low" in found else raw
+    return found["low"] + (found["high"] - found["low"]) * raw / STEPS if "low" in found else raw
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_names_that_are_code_appear_as_text_and_nowhere_as_markup(page_numbers: 
     assert not re.search(r'href="(?!#|data:)', page)
 
 
-def test_what_cannot_be_seen_is_spelled_out_and_what_can_is_left_alone() -> None:
+def test_invisible_characters_are_escaped_and_others_are_kept() -> None:
     assert visible("a\x00b\u202ec\nd") == "a\\x00b\\u202ec\\nd"
     assert visible("שלום é 👩\u200d🔬") == "שלום é 👩\u200d🔬"
 
@@ -92,8 +92,8 @@ def test_every_quantity_can_be_read_back(numbers: dict[str, Any]) -> None:
     found, nodes = data_of(page_of(numbers)), numbers["nodes"]
     for name in ("probability", "mu", "precision", "own", "evidence", "novelty"):
         values = np.asarray(nodes[name])
-        step = (values.max() - min(0, values.min())) / FINE
-        assert np.abs(column(found[name]) - values.ravel()).max() <= max(step, 1 / FINE)
+        step = (values.max() - min(0, values.min())) / STEPS
+        assert np.abs(column(found[name]) - values.ravel()).max() <= max(step, 1 / STEPS)
     for name in ("label", "split", "degree", "accepted"):
         assert column(found[name]).tolist() == nodes[name]
     assert (column(found["known"]).astype(int) - 1).tolist() == nodes["known"]
@@ -116,44 +116,44 @@ def test_what_does_not_fit_is_left_out_in_order_and_named(page_numbers: Any) -> 
     assert pack(numbers).left_out == []
     seen = []
     for share in (0.95, 0.85, 0.7, 0.3):
-        island = pack(numbers, int(share * full))
-        assert len(island.text.encode()) <= share * full
-        seen.append(len(island.left_out))
+        data = pack(numbers, int(share * full))
+        assert len(data.text.encode()) <= share * full
+        seen.append(len(data.left_out))
     assert seen == [1, 2, 3, 4]
-    assert [text.split()[0] for text in island.left_out] == ["Precisions", "Label", "Only", "To"]
-    found = json.loads(island.text)
+    assert [text.split()[0] for text in data.left_out] == ["Precisions", "Label", "Only", "To"]
+    found = json.loads(data.text)
     assert found["precision"] is None
     assert found["mu"] is None
-    assert column(found["listed"]).max() <= MOST_NEIGHBOURS
-    assert sorted(island.places) == list(range(len(found["names"])))  # the ranks of these numbers are their places
+    assert column(found["listed"]).max() <= MAX_NEIGHBOURS
+    assert sorted(data.positions) == list(range(len(found["names"])))  # the ranks of these numbers are their places
     assert column(found["neighbours"]).max() < len(found["names"])
-    page = page_of(numbers, most_bytes=int(0.3 * full))
-    assert "precision of its label" in page_of(numbers)
-    assert "precision of its label" not in page
-    assert all(html.escape(text) in page for text in island.left_out)
+    page = page_of(numbers, max_bytes=int(0.3 * full))
+    assert "precision of the predicted label" in page_of(numbers)
+    assert "precision of the predicted label" not in page
+    assert all(html.escape(text) in page for text in data.left_out)
 
 
 def test_a_node_that_was_left_out_is_named_but_not_linked(page_numbers: Any) -> None:
     numbers = page_numbers([f"node {n}" for n in range(300)], list("abc"), [(n, n + 1) for n in range(299)])
     numbers["tables"]["labels"][0] |= {"node": "node 299", "place": 299}
-    island = pack(numbers, 4000)
-    page = page_of(numbers, most_bytes=4000)
-    assert 299 not in island.places
+    data = pack(numbers, 4000)
+    page = page_of(numbers, max_bytes=4000)
+    assert 299 not in data.positions
     assert "<bdi>node 299</bdi></td>" in page
     links = [int(place) for place in re.findall(r'href="#node=(\d+)"', page)]
-    assert max(links) < len(island.places)
+    assert max(links) < len(data.positions)
 
 
-def test_the_head_says_in_words_what_came_out(numbers: dict[str, Any]) -> None:
+def test_the_headline_states_accuracy_and_decision(numbers: dict[str, Any]) -> None:
     assert sections.headline(numbers) == [
-        "5 nodes were labelled from 1 given labels.",
-        "75.0 % of the labels are right on 14 test nodes.",
+        "5 nodes were predicted from 1 training labels.",
+        "The accuracy is 75.0 % on 14 test nodes.",
         "Accept 3 of 5 nodes (60 %), error at most 5 % with 90 % certainty.",
     ]
     numbers["quality"], numbers["about"]["decisions"] = None, []
-    assert "nothing can be said" in sections.headline(numbers)[-1]
+    assert "accuracy is unknown" in sections.headline(numbers)[-1]
     page = page_of(numbers)
-    assert "nothing can be measured here" in page
+    assert "nothing can be evaluated" in page
     assert 'class="confusion"' not in page
 
 
@@ -163,31 +163,31 @@ def test_a_method_without_confidences_and_without_epochs_has_a_page_too(numbers:
     numbers["neighbours"]["influence"] = None
     numbers["training"]["history"] = []
     page = page_of(numbers)
-    assert "solved and not trained" in page
+    assert "not trained in epochs" in page
     assert data_of(page)["mu"] is None
-    assert "precision of its label" not in page
+    assert "precision of the predicted label" not in page
 
 
-def test_many_classes_are_told_by_letters() -> None:
+def test_classes_beyond_z_have_two_letters() -> None:
     assert [sections.code(n) for n in (0, 25, 26, 51, 52, 26 * 27)] == ["A", "Z", "AA", "AZ", "BA", "AAA"]
 
 
-def test_the_commonest_error_is_named(numbers: dict[str, Any]) -> None:
+def test_the_most_frequent_error_is_named(numbers: dict[str, Any]) -> None:
     numbers["quality"]["confusion"] = [[9, 1, 0], [0, 8, 5], [2, 0, 7]]
-    assert "y taken for z, 5 times" in sections.confusion(numbers)["sentence"]
+    assert "y predicted as z (5 nodes)" in sections.confusion(numbers)["sentence"]
 
 
-def test_of_many_classes_the_commonest_are_shown(page_numbers: Any) -> None:
+def test_of_many_classes_the_most_frequent_are_shown(page_numbers: Any) -> None:
     numbers = page_numbers(["a", "b"], [f"c{n}" for n in range(30)], [(0, 1)])
     counts = [[n if n == m else 0 for m in range(30)] for n in range(30)]
     numbers["quality"]["confusion"] = counts
     found = sections.confusion(numbers)
     assert [row["name"] for row in found["rows"]] == [f"c{n}" for n in range(10, 30)]
     assert found["rows"][0]["cells"][0] == ("10", round(100 * (10 / 29) ** 0.5))
-    assert "Shown are the 20 commonest of 30 classes." in found["sentence"]
+    assert "The 20 most frequent of 30 classes are shown." in found["sentence"]
 
 
-def test_names_longer_than_anybody_reads_are_cut(page_numbers: Any) -> None:
+def test_long_names_are_truncated(page_numbers: Any) -> None:
     page = page_of(page_numbers(["x" * 5000, "b"], ["c", "d"], [(0, 1)]))
     assert "x" * 200 + "… (5,000 characters)" in page
     assert "x" * 201 not in data_of(page)["names"][0]
@@ -198,26 +198,26 @@ def test_nothing_is_said_to_be_left_out_that_would_not_help(page_numbers: Any) -
     assert [text.split()[0] for text in pack(numbers, 4000).left_out] == ["Precisions", "Label", "To"]
 
 
-def test_charts_say_in_a_sentence_what_is_seen_and_give_their_numbers(numbers: dict[str, Any]) -> None:
+def test_charts_have_a_description_and_their_numbers(numbers: dict[str, Any]) -> None:
     curves = numbers["quality"]["curves"]
-    assert "Of 2 groups 1 lie" in reliability(curves).sentence
+    assert "1 of 2 points lie" in reliability(curves).sentence
     assert reliability(curves).rows[1] == ("9", "90.0 %", "60.0 %", "70.0 to 100.0 %")
     degree, entropy = groups(curves)
     assert [row[0] for row in degree.rows] == ["lowest", "2nd", "highest"]
-    assert "group “highest”: 80.0 % said, 70.0 % right" in entropy.sentence
+    assert "group “highest”: confidence 80.0 %, accuracy 70.0 %" in entropy.sentence
     history = numbers["training"]["history"]
     loss, accuracy = losses(history), validation(history, 30)
     assert loss is not None
     assert accuracy is not None
     assert loss.header == ("epoch", "loss", "cross", "reg")
-    assert "from 3 to 0.075" in loss.sentence
+    assert "3 at first and 0.075 at last" in loss.sentence
     assert "logarithmic" in loss.sentence
-    assert "epoch 30 were kept, with 50.0 % right" in accuracy.sentence
+    assert "epoch 30 were selected, with an accuracy of 50.0 %" in accuracy.sentence
     assert losses([]) is None
     assert validation([{"epoch": 1, "loss": 1.0, "loss_a": 1.0}], None) is None
 
 
-def test_a_term_that_is_nothing_throughout_does_not_stop_a_chart() -> None:
+def test_a_loss_term_of_zero_does_not_stop_the_chart() -> None:
     history = [{"epoch": e, "loss": 1.0 / e, "loss_a": 1.0 / e**3, "loss_b": 0.0} for e in range(1, 9)]
     found = losses(history)
     assert found is not None

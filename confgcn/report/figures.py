@@ -1,4 +1,4 @@
-"""Pictures of how far one run can be trusted: reliability, risk against coverage, slice by slice."""
+"""Figures of `confgcn evaluate`: reliability diagram, risk-coverage curve and groups of nodes, as SVG."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = {"raw": ("s--", "white", "as predicted"), "calibrated": ("o-", "black", "calibrated")}
+KINDS = {"raw": ("s--", "white", "raw"), "calibrated": ("o-", "black", "calibrated")}
 
 
-def pictures(curves: Numbers) -> dict[str, bytes]:
+def evaluation_figures(curves: Numbers) -> dict[str, bytes]:
     """SVG by name, from the numbers of ``confgcn.runs.evaluate.curves``."""
     with house_style():
         drawn = {"reliability": _reliability, "risk_coverage": _risk_coverage, "groups": _groups}
@@ -27,13 +27,13 @@ def _reliability(curves: Numbers) -> Figure:
     axis.plot([0, 1], [0, 1], color="0.7", lw=1)
     for kind, (mark, fill, title) in KINDS.items():
         bins = curves[kind]["reliability"]
-        places = [part["confidence"] for part in bins]
-        axis.plot(places, [part["accuracy"] for part in bins], mark, color="black", mfc=fill, ms=4, lw=1, label=title)
+        places = [b["confidence"] for b in bins]
+        axis.plot(places, [b["accuracy"] for b in bins], mark, color="black", mfc=fill, ms=4, lw=1, label=title)
     bins = curves["calibrated"]["reliability"]
-    places = [part["confidence"] for part in bins]
-    band = [part["low"] for part in bins], [part["high"] for part in bins]
-    axis.fill_between(places, *band, color="0.9", lw=0, label="where the noise of so few nodes would put it")
-    axis.set(xlabel="probability of the predicted label", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
+    places = [b["confidence"] for b in bins]
+    band = [b["low"] for b in bins], [b["high"] for b in bins]
+    axis.fill_between(places, *band, color="0.9", lw=0, label="95 % chance interval if calibrated")
+    axis.set(xlabel="probability of the predicted label", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
     axis.legend(frameon=False, fontsize=7)
     return figure
 
@@ -43,7 +43,11 @@ def _risk_coverage(curves: Numbers) -> Figure:
     for kind, (mark, _, title) in KINDS.items():
         curve = curves[kind]["risk_coverage"]
         axis.plot(curve["coverage"], curve["risk"], mark[1:], color="black", lw=1, label=title)
-    axis.set(xlabel="share of nodes kept, most confident first", ylabel="share of those that is wrong", xlim=(0, 1))
+    axis.set(
+        xlabel="coverage (share of nodes kept, most confident first)",
+        ylabel="error rate of the kept nodes",
+        xlim=(0, 1),
+    )
     axis.set_ylim(bottom=0)
     axis.legend(frameon=False, fontsize=7)
     return figure
@@ -51,12 +55,12 @@ def _risk_coverage(curves: Numbers) -> Figure:
 
 def _groups(curves: Numbers) -> Figure:
     figure, ((axis,),) = new_figure(rows=1, columns=1)
-    parts = curves["groups"]
-    places = range(len(parts))
-    _points(axis, places, [part["accuracy"] for part in parts], "o", "black", "share that is right")
-    _points(axis, places, [part["confidence"] for part in parts], "s", "white", "mean probability, calibrated")
+    groups = curves["groups"]
+    places = range(len(groups))
+    _points(axis, places, [group["accuracy"] for group in groups], "o", "black", "accuracy")
+    _points(axis, places, [group["confidence"] for group in groups], "s", "white", "mean confidence, calibrated")
     axis.set_xticks(
-        list(places), [f"{part['name'].replace('_', ' ')} ({part['count']})" for part in parts], rotation=90
+        list(places), [f"{group['name'].replace('_', ' ')} ({group['count']})" for group in groups], rotation=90
     )
     axis.set_ylim(0, 1)
     axis.legend(frameon=False, fontsize=7)

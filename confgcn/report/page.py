@@ -1,4 +1,4 @@
-"""One HTML file about one run: no network, no code but our own, every name in it shown as text."""
+"""The report as one HTML file: it loads nothing, runs only its own script and shows every name as text."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from markupsafe import Markup
 
 from confgcn.report import run_charts, sections
 from confgcn.report.formatting import Numbers
-from confgcn.report.island import MOST_BYTES, pack, visible
 from confgcn.report.node_tables import node_tables
+from confgcn.report.page_data import MAX_BYTES, pack, visible
 
 
-def render(numbers: Numbers, *, most_bytes: int = MOST_BYTES) -> tuple[bytes, list[str]]:
-    """The page, from the numbers of ``confgcn.runs.report.collect``; and what was left out to keep it small."""
-    island = pack(numbers, most_bytes)
+def render(numbers: Numbers, *, max_bytes: int = MAX_BYTES) -> tuple[bytes, list[str]]:
+    """The page, from the numbers of ``confgcn.runs.report.collect``, and notices of what was left out for its size."""
+    data = pack(numbers, max_bytes)
     script = _read("report.js")
     page = _environment().from_string(_read("report.html"))
     text = page.render(
-        style=_trusted(_read("report.css")),
-        script=_trusted(script),
+        style=_unescaped(_read("report.css")),
+        script=_unescaped(script),
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src '{hash_of(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'",
-        block=_trusted(island.text),
-        places=island.places,
-        left_out=island.left_out,
-        explorer=sections.explorer(numbers, island.without),
+        block=_unescaped(data.text),
+        positions=data.positions,
+        left_out=data.left_out,
+        explorer=sections.explorer(numbers, data.omitted),
         **contents(numbers),
     )
-    return text.encode("utf-8", "backslashreplace"), island.left_out
+    return text.encode("utf-8", "backslashreplace"), data.left_out
 
 
 def contents(numbers: Numbers) -> dict[str, Any]:
-    """What the template shows."""
+    """The variables of the template."""
     quality, training = numbers["quality"], numbers["training"]
     curves = None if quality is None else quality["curves"]
     charts = [] if curves is None else [run_charts.reliability(curves), run_charts.risk_coverage(curves)]
@@ -58,7 +58,7 @@ def contents(numbers: Numbers) -> dict[str, Any]:
 
 
 def hash_of(script: str) -> str:
-    """By which a browser knows a script that it may run."""
+    """The hash by which the content security policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -68,8 +68,8 @@ def _environment() -> Environment:
     )
 
 
-def _trusted(text: str) -> Markup:
-    """Our own files, and JSON in which nothing is left that HTML could read."""
+def _unescaped(text: str) -> Markup:
+    """Markup of the template's own files, and of JSON without characters that HTML interprets."""
     return Markup(text)  # noqa: S704
 
 

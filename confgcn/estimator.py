@@ -68,6 +68,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         add_features: of "degree", "positional" and "identity": features that the graph gives by itself.
         validation, test: shares of the labels to hold out. Without validation nodes each label is held out in turn.
         threads: to compute with.
+        device: of torch, to train on, such as "cuda"; predictions are computed on the CPU. Devices other than the CPU
+            have not been tried on real hardware yet.
 
     Attributes:
         classes_: the labels, as they were given, in the order of all columns.
@@ -87,6 +89,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation: float = 0.0,
         test: float = 0.0,
         threads: int = 1,
+        device: str = "cpu",
     ) -> None:
         self.preset = preset
         self.method = method
@@ -96,6 +99,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation = validation
         self.test = test
         self.threads = threads
+        self.device = device
 
     def fit(self, graph: Any, X: Any = None, y: Any = None, *, notify: Callable[[str], None] | None = None) -> Self:
         """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
@@ -249,6 +253,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             preset=self.preset,
             seed=plain(self.random_state),
             threads=plain(self.threads),
+            device=plain(self.device),
             overrides=plain(settings),
         )
         return replace(request, split_seed=request.seed % (MAX_SPLIT_SEED + 1))  # random_state seeds the split too

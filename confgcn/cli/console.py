@@ -41,6 +41,12 @@ SplitSeed = Annotated[
     int, typer.Option("--split-seed", min=0, max=MAX_SPLIT_SEED, help="Seed of the split where none is published.")
 ]
 
+Device = Annotated[
+    str,
+    typer.Option(
+        help="Device of torch to train on: cpu, cuda, cuda:1, mps. Not yet tried on hardware other than a CPU."
+    ),
+]
 Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads to compute with.")]
 
 

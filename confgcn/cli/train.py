@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from confgcn.cli.config_file import settings_in_file
-from confgcn.cli.console import AsJson, MethodName, SplitSeed, Threads, notice, one_line, path_option, print_json
+from confgcn.cli.console import (
+    AsJson,
+    Device,
+    MethodName,
+    SplitSeed,
+    Threads,
+    notice,
+    one_line,
+    path_option,
+    print_json,
+)
 from confgcn.cli.graph_options import takes_graph
 from confgcn.distributed.launch import is_started_by_launcher, launch
 from confgcn.exceptions import UsageError
@@ -48,6 +58,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     threads: Threads = 1,
+    device: Device = "cpu",
     workers: Annotated[
         int, typer.Option(min=1, max=MAX_WORKERS, help="Processes that share the graph, each with a part of it.")
     ] = 1,
@@ -89,6 +100,7 @@ def train(
         split_seed=split_seed,
         fixed_split=fixed_split,
         threads=threads,
+        device=device,
         overrides=joined_settings(method, preset, files) | said,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",

@@ -165,6 +165,8 @@ class Graph:
         device = torch.device(device)
         if device == self.device:
             return self
+        if device.type == "cpu" and self._host is not None:
+            return self._host
         moved = replace(
             self,
             adjacency=self.adjacency.to(device),

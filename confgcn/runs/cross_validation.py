@@ -85,7 +85,9 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
         with seeded(seed):
             watching = [*callbacks, record]
             title = f"fold {number + 1} of {FOLDS}"
-            TrainingLoop(make_method(part, settings), part, settings.recipe, watching, title=title).fit()
+            TrainingLoop(
+                make_method(part, settings), part, settings.recipe, watching, title=title, device=settings.device
+            ).fit()
         records.append(record)
     epochs = _length(graph, records)
     parts = [record.at(epochs) for record in records]

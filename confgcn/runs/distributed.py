@@ -77,6 +77,8 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
     if request.seeds > 1:
         raise UsageError(f"seeds = {request.seeds}: a job of several workers trains one; start one job for each")
+    if request.device != "cpu":
+        raise UsageError(f"device = {request.device!r}: several workers train on the CPU; leave out --device")
     if not settings.method_class.supports_shards:
         raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
     check_batches(settings.method_class, settings.recipe, in_shards=True)

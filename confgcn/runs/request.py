@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
 from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
+from confgcn.io.device import available_device
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_SPLIT_SEED, MAX_THREADS
 from confgcn.runs.directory import IfExists
 from confgcn.runs.graph_input import GraphInput, as_input
@@ -32,6 +33,7 @@ class RunRequest:
     fixed_split: bool = False
     data_dir: Path | str | None = None
     threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
+    device: str = "cpu"
     overrides: dict[str, Any] = field(default_factory=dict)
     out: Path | str | None = None
     if_exists: IfExists = "refuse"
@@ -46,6 +48,7 @@ class RunRequest:
             value = getattr(self, name)
             if type(value) is not int or not lowest <= value <= highest:
                 raise UsageError(f"{name} = {value!r}: expected a whole number from {lowest} to {highest}")
+        available_device(self.device)
         if self.if_exists not in get_args(IfExists):
             raise unknown_name("value of if_exists", str(self.if_exists), get_args(IfExists))
 
@@ -56,9 +59,8 @@ class RunRequest:
 
     def settings(self) -> RunSettings:
         """The settings of the preset; only a built-in data set selects settings by its name."""
-        return resolve(
-            self.method, self.preset, self.graph_input.name if self.graph_input.is_named else "", self.overrides
-        )
+        name = self.graph_input.name if self.graph_input.is_named else ""
+        return replace(resolve(self.method, self.preset, name, self.overrides), device=self.device)
 
     def split_seed_of(self, run: int) -> int:
         """The split seed of the i-th run."""

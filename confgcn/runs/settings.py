@@ -63,7 +63,10 @@ class DataSettings(BaseModel):
 
 @dataclass(frozen=True)
 class RunSettings:
-    """All settings of a run, complete: what is not in the preset has its default written out."""
+    """All settings of a run, complete: what is not in the preset has its default written out.
+
+    The ``device`` to train on is not part of a run's record: a run can be continued on another one.
+    """
 
     method: str
     preset: str
@@ -71,6 +74,7 @@ class RunSettings:
     data: DataSettings
     model: dict[str, Any]
     recipe: Recipe
+    device: str = "cpu"
 
     @property
     def method_class(self) -> type[AbstractMethod]:

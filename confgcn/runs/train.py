@@ -93,7 +93,7 @@ def make_loop(
     Draws the first random numbers of the run. The seed is that of experiments on a changed graph.
     """
     graph = settings.data.prepare(graph, seed=seed)
-    return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks)
+    return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks, device=settings.device)
 
 
 def trained_loop(graph: Graph, settings: RunSettings, *, seed: int) -> TrainingLoop:
@@ -164,7 +164,7 @@ def _last_loop(
     prepared: Graph, settings: RunSettings, crossed: CrossFit | None, callbacks: Sequence[Callback]
 ) -> TrainingLoop:
     recipe = crossed.recipe if crossed else settings.recipe
-    return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks)
+    return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks, device=settings.device)
 
 
 def conclude(

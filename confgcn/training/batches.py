@@ -26,18 +26,18 @@ class Batches:
     """
 
     def __init__(self, graph: Graph, method: AbstractMethod, recipe: Recipe) -> None:
-        self.graph = graph
+        self.whole, self.graph = graph, graph.to("cpu")  # samples are drawn on the CPU
         self.count = 1 if recipe.batch_size is None else math.ceil(graph.num_nodes / recipe.batch_size)
         self.sampler = None
         if recipe.batch_size is not None:
-            self.sampler = NeighbourSampler(graph, fanout=recipe.fanout, depth=method.reach)
+            self.sampler = NeighbourSampler(self.graph, fanout=recipe.fanout, depth=method.reach)
 
     def __iter__(self) -> Iterator[Graph]:
         if self.sampler is None:
-            yield self.graph
+            yield self.whole
             return
         for nodes in self._nodes_of_batches():
-            yield self.sampler.draw(nodes)
+            yield self.sampler.draw(nodes).to(self.whole.device)
 
     def _nodes_of_batches(self) -> list[Tensor]:
         """All nodes, divided into batches; the first batches get the remaining training nodes."""

@@ -33,7 +33,8 @@ class TrainingLoop:
 
     The method only ever sees the graph with all labels outside the training set hidden. After :meth:`fit` the method
     has the selected weights, ``history`` one record per epoch, and ``best`` is the record of the selected epoch.
-    ``title`` names the training to callbacks that see several.
+    ``title`` names the training to callbacks that see several. The epochs are run on the ``device``; the setup before
+    and everything after :meth:`fit` are computed on the CPU.
 
     If the graph is a shard, the other shards are in the other processes of the ``group``. Sums are taken over all of
     them, so that every process sees the same losses and stops after the same epoch.
@@ -48,19 +49,21 @@ class TrainingLoop:
         *,
         title: str = "",
         group: Group = SINGLE_PROCESS,
+        device: torch.device | str = "cpu",
     ) -> None:
         check_trainable(graph, recipe, group)
         check_batches(type(method), recipe, in_shards=graph.shard is not None or group.size > 1)
         self.method, self.graph, self.recipe = method, graph, recipe
         self.callbacks, self.title, self.group = callbacks, title, group
         self.visible = graph.training_view()
-        self.validation_labels = graph.labels[graph.validation]
+        self.validation_labels = graph.labels[graph.validation].to(device)
         self.num_validation = int(group.sum([len(graph.validation)])[0])
         self.seed = torch.initial_seed()
         self.best_weights: dict[str, Tensor] = {}
         self.replay([])
         self._call("on_setup")
         method.setup(self.visible)
+        self._move(device)
         self.batches = Batches(self.visible, method, recipe)
         self.parameters = dict(method.named_parameters())
         self.shared = SharedParameters(method, group)
@@ -81,13 +84,20 @@ class TrainingLoop:
 
     def fit(self) -> None:
         """Run the remaining epochs and restore the selected weights."""
-        self._call("on_start")
-        while not self.finished:
-            self.run_epoch()
-            self._call("on_epoch")
+        try:
+            self._call("on_start")
+            while not self.finished:
+                self.run_epoch()
+                self._call("on_epoch")
+        finally:
+            self._move("cpu")
         if self.best_weights:
             self.method.load_state_dict(self.best_weights)
         self._call("on_end")
+
+    def _move(self, device: torch.device | str) -> None:
+        self.method.to(device)
+        self.visible = self.visible.to(device)
 
     def run_epoch(self) -> None:
         """Train on every batch and, where one is due, check the validation set."""
@@ -181,7 +191,7 @@ class TrainingLoop:
         """Validation accuracy and loss, without dropout."""
         if not self.num_validation:
             return {}
-        nodes, labels = self.graph.validation, self.validation_labels
+        nodes, labels = self.visible.validation, self.validation_labels
         logits = self.predict(nodes).logits_of(nodes)
         correct, loss = self.group.sum([count_correct(logits, labels), total_log_loss(logits, labels)])
         return {

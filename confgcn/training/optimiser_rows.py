@@ -28,7 +28,7 @@ def rows_of_sample(method: AbstractMethod, graph: Graph) -> Iterator[Graph]:
     rows = {name: _rows(table, graph.node_ids) for name, table in tables.items()}
     _set_parameters(method, rows)
     try:
-        yield replace(graph, node_ids=torch.arange(graph.num_nodes))
+        yield replace(graph, node_ids=torch.arange(graph.num_nodes, device=graph.device))
     finally:
         _set_parameters(method, tables)
     for name, table in tables.items():

@@ -26,11 +26,11 @@ State = tuple[dict[str, Tensor], dict[str, Any]]
 
 def state_of(loop: TrainingLoop) -> State:
     """Everything that is needed to continue this training."""
-    tensors = {f"method/{name}": value for name, value in loop.method.state_dict().items()}
-    tensors |= {f"best/{name}": value for name, value in loop.best_weights.items()}
+    tensors = {f"method/{name}": value.cpu() for name, value in loop.method.state_dict().items()}
+    tensors |= {f"best/{name}": value.cpu() for name, value in loop.best_weights.items()}
     tensors["random"] = torch.get_rng_state()
     if loop.optimiser is not None:
-        tensors |= {f"optimiser/{name}": value for name, value in loop.optimiser.state().items()}
+        tensors |= {f"optimiser/{name}": value.cpu() for name, value in loop.optimiser.state().items()}
     per_node = [name for name in _names_per_node(loop) if name in tensors]
     shard = loop.graph.shard
     if shard is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 import typer.main
 
 from confgcn.cli.main import app
@@ -252,7 +253,12 @@ def test_a_file_with_code_is_refused(with_graph: Outside) -> None:
 
 
 @pytest.mark.fault("N09")
-@pytest.mark.parametrize("words", [("--device", "cuda"), ("--set", "device=cuda"), ("--gpu",)])
-def test_a_device_to_compute_on_cannot_be_asked_for(with_graph: Outside, words: tuple[str, ...]) -> None:
-    name = words[-1].partition("=")[0].removeprefix("cuda") or words[0]
-    with_graph.refuses(*SHORT, *words, code=2, naming=[name])
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
+def test_a_device_that_is_not_there_is_refused(with_graph: Outside) -> None:
+    with_graph.refuses(*SHORT, "--device", "cuda", code=4, naming=["device = 'cuda'", "not available here"])
+
+
+@pytest.mark.fault("N09")
+@pytest.mark.parametrize("words", [("--device", "gpu"), ("--device", "meta"), ("--set", "device=cuda"), ("--gpu",)])
+def test_an_unknown_device_is_refused(with_graph: Outside, words: tuple[str, ...]) -> None:
+    with_graph.refuses(*SHORT, *words, code=2, naming=[words[-1].partition("=")[0]])

@@ -14,6 +14,8 @@ from confgcn.models.base import Shape
 from confgcn.models.registry import METHODS, method_class
 from confgcn.runs.settings import preset_names, resolve
 from confgcn.training.adam import Adam
+from confgcn.training.loop import TrainingLoop
+from confgcn.training.recipe import Recipe
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
 QUICK = {"deepwalk": {"walks_per_node": 1, "walk_length": 4}}
@@ -77,3 +79,26 @@ def test_a_graph_is_freed_with_its_last_reference(name: str, each_kernels: str) 
         assert [reference() for reference in kept] == [None, None]
     finally:
         gc.enable()
+
+
+def test_a_loop_sets_up_on_the_cpu_and_trains_on_its_device(small_graph: Graph) -> None:
+    method = method_class("gcn")(Shape.of(small_graph))
+    loop = TrainingLoop(method, small_graph, Recipe(epochs=1, batch_size=None), device="meta")
+    assert loop.visible.device.type == "meta"
+    assert {weight.device.type for weight in method.parameters()} == {"meta"}
+    assert [batch.device.type for batch in loop.batches] == ["meta"]
+    assert loop.validation_labels.device.type == "meta"
+
+
+def test_samples_are_drawn_on_the_cpu_and_moved(small_graph: Graph) -> None:
+    method = method_class("confgcn")(Shape.of(small_graph), **resolve("confgcn", "default", "", {}).model)
+    loop = TrainingLoop(method, small_graph, Recipe(epochs=1, batch_size=40), device="meta")
+    batches = list(loop.batches)
+    assert len(batches) == 3
+    assert all(
+        batch.device.type == batch.labelled.device.type == batch.edge_weight.device.type == "meta" for batch in batches
+    )
+
+
+def test_a_graph_moved_back_is_the_graph_itself(small_graph: Graph) -> None:
+    assert small_graph.to("meta").to("cpu") is small_graph

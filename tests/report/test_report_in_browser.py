@@ -216,7 +216,7 @@ def test_everything_can_be_reached_by_keys(opened: Page) -> None:
     assert opened.run("return !document.querySelector('.tip').hidden")
     opened.press(Keys.ENTER)
     opened.wait(f"location.hash === '#node={focused}'")
-    assert opened.run("return document.activeElement.classList.contains('centre')")
+    opened.wait("document.activeElement.classList.contains('centre')")
     assert opened.run("return document.getElementById('status').textContent").startswith(opened.text("#selected"))
 
 

@@ -1,4 +1,4 @@
-"""Groups of nodes, and the one rule by which quartiles are cut.
+"""Groups of nodes, and the one definition of quartiles.
 
 Sort M values: quartile k = 0, .., 3 covers the positions from k M/4 to (k + 1) M/4. Equal values are never ordered by
 their position in a file: :func:`quartile` puts all of them into the quartile of the first, and

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
-from confgcn.report.figure_style import house_style, new_figure
+from confgcn.exceptions import ResourceError
 from confgcn.report.formatting import Numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"}
+SIZE = (4.3, 3.0)  # inches
 KINDS = {"raw": ("s--", "white", "raw"), "calibrated": ("o-", "black", "calibrated")}
 
 
 def evaluation_figures(curves: Numbers) -> dict[str, bytes]:
     """SVG by name, from the numbers of ``confgcn.runs.evaluate.curves``."""
-    with house_style():
+    with figure_style():
         drawn = {"reliability": _reliability, "risk_coverage": _risk_coverage, "groups": _groups}
         return {name: _svg(draw(curves)) for name, draw in drawn.items()}
 
 
+def figure_style() -> AbstractContextManager[None]:
+    """A context with the style of the figures: legible in black and white, the same bytes for the same numbers."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ResourceError("drawing needs matplotlib: pip install 'confgcn[figures]'") from None
+    return matplotlib.rc_context(STYLE)
+
+
+def _new_figure() -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, layout="constrained")
+    return figure, figure.subplots()
+
+
 def _reliability(curves: Numbers) -> Figure:
-    figure, ((axis,),) = new_figure(rows=1, columns=1)
+    figure, axis = _new_figure()
     axis.plot([0, 1], [0, 1], color="0.7", lw=1)
     for kind, (mark, fill, title) in KINDS.items():
         bins = curves[kind]["reliability"]
@@ -39,7 +58,7 @@ def _reliability(curves: Numbers) -> Figure:
 
 
 def _risk_coverage(curves: Numbers) -> Figure:
-    figure, ((axis,),) = new_figure(rows=1, columns=1)
+    figure, axis = _new_figure()
     for kind, (mark, _, title) in KINDS.items():
         curve = curves[kind]["risk_coverage"]
         axis.plot(curve["coverage"], curve["risk"], mark[1:], color="black", lw=1, label=title)
@@ -54,7 +73,7 @@ def _risk_coverage(curves: Numbers) -> Figure:
 
 
 def _groups(curves: Numbers) -> Figure:
-    figure, ((axis,),) = new_figure(rows=1, columns=1)
+    figure, axis = _new_figure()
     groups = curves["groups"]
     places = range(len(groups))
     _points(axis, places, [group["accuracy"] for group in groups], "o", "black", "accuracy")

@@ -1,4 +1,4 @@
-"""Numbers as text, the same way everywhere."""
+"""Numbers and decisions as text."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def _short(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
     """a, b and c."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

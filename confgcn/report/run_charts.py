@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from confgcn.report.charts import Axis, Chart, Line, thinned
-from confgcn.report.figure_style import GROUP_NAMES
 from confgcn.report.formatting import Numbers, count, decimal, percent
 
 LOG_RATIO = 30.0  # of largest to smallest value, from which on the scale is logarithmic
@@ -19,6 +18,7 @@ GROUPS = (
     ("entropy", "entropy of the neighbours' labels (quartile)", "By label entropy of the neighbourhood"),
     ("distance", "hops to the nearest training label", "By distance to a training label"),
 )
+QUARTILE_LABELS = ("lowest", "2nd", "3rd", "highest")
 GROUP_LABELS = {"no_label_in_component": "none", "isolated": "isolated", "distance_4_or_more": "4+"}
 
 
@@ -138,7 +138,7 @@ def _group_label(name: str) -> str:
     if name in GROUP_LABELS:
         return GROUP_LABELS[name]
     last = name.rpartition("_")[2]
-    return GROUP_NAMES[int(last[1]) - 1] if last.startswith("q") else last
+    return QUARTILE_LABELS[int(last[1]) - 1] if last.startswith("q") else last
 
 
 def losses(history: Sequence[Numbers]) -> Figure | None:

@@ -106,18 +106,18 @@
 
   function ring(node, radius, width) {
     const around = { r: radius, pathLength: 100, "stroke-width": width, transform: "rotate(-90)" };
-    const parts = [svg("circle", { r: radius, class: "track", "stroke-width": width })];
+    const arcs = [svg("circle", { r: radius, class: "track", "stroke-width": width })];
     let offset = 0;
     sharesOf(node).forEach((share, c) => {
       if (share > 0.004) {
         const dash = { "stroke-dasharray": `${100 * share} ${100 - 100 * share}`, "stroke-dashoffset": -offset };
-        const part = svg("circle", { ...around, ...dash, class: "ring c" + (c % COLOURS) });
-        if (c >= COLOURS) part.style.stroke = `url(#stripes${c % COLOURS})`;
-        parts.push(part);
+        const arc = svg("circle", { ...around, ...dash, class: "ring c" + (c % COLOURS) });
+        if (c >= COLOURS) arc.style.stroke = `url(#stripes${c % COLOURS})`;
+        arcs.push(arc);
       }
       offset += 100 * share;
     });
-    return parts;
+    return arcs;
   }
 
   function precisionBar(node, radius) {
@@ -259,13 +259,13 @@
 
   function factList(node) {
     const known = integers.known[node];
-    const part = SPLITS[integers.split[node]];
+    const split = SPLITS[integers.split[node]];
     const truth = known ? data.classes[known - 1] + (isTraining(node) ? " (training label)" : " (not used for training)") : "unknown";
     return html("dl", {},
       ...fact("prediction set", integers.sets && setOf(node).join(", ")),
       ...fact("accepted", integers.accepted && ACCEPTED[integers.accepted[node]]),
       ...fact("true label", truth),
-      ...fact("split", part),
+      ...fact("split", split),
       ...fact("evidence", quantised.evidence && percent(quantised.evidence(node)) + " of its messages come from labelled nodes"),
       ...fact("own influence", quantised.own && influenceText(quantised.own(node))),
       ...fact("novelty", quantised.novelty && percent(quantised.novelty(node)) + " of the nodes are less novel"));

@@ -73,7 +73,7 @@ audit: setup
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/confgcn reproduce all overview presets
+	$(BIN)/confgcn reproduce all overview confidence presets
 	$(BIN)/python benchmarks/gat_selection.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/limits.py
@@ -82,9 +82,10 @@ bench: setup
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/exactness.py
-	$(BIN)/python benchmarks/parts_accuracy.py
+	$(BIN)/python benchmarks/worker_accuracy.py
 	$(BIN)/python benchmarks/workers.py
-	$(BIN)/python benchmarks/minibatch.py
+	$(BIN)/python benchmarks/minibatch.py accuracy
+	$(BIN)/python benchmarks/minibatch.py memory
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/report_picture.py
 

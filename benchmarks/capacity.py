@@ -1,8 +1,8 @@
-"""From measured bytes and seconds to a plan for a graph that outgrows a machine: what docs/benchmarks.md says.
+"""An estimate of machines and time for a graph too large for one machine, from the measurements of workers.py.
 
-A step takes a node's share for every node and an entry's share for every entry of the adjacency (both directions of an
-edge, and one self loop a node). The shares come from three measurements of workers.py: two sizes with the same number
-of edges a node, and one with twice as many. What is sent goes with the rows that are borrowed.
+Time and memory of a step are modelled as linear in the number of nodes and of entries of the adjacency (both directions
+of an edge, and one self loop per node). The coefficients come from three measurements of workers.py: two sizes with the
+same number of edges per node, and one with twice as many. The bytes sent are proportional to the borrowed rows.
 """
 
 from __future__ import annotations
@@ -11,19 +11,24 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from recorded import read, table
+
 SMALL, LARGE = 100_000, 1_000_000
 PRESETS = ("released", "consensus")
 GB = 1e9
-# Bytes in the first process when the whole is judged: of a node and class (logits, mu, precision, probabilities and
-# scores of sets in double precision, the sets), of a node (its name), and of an entry (two structures, places, rows,
-# influence). Before that it holds the features, as they were and as they are used.
+PLANNED_NODES, PLANNED_EDGES = 1e8, 1e9
+PLANNED_CUTS = (0.01, 0.05, 0.2)
+EPOCHS = 200
+# Bytes in the first process when it evaluates the whole graph: per node and class (logits, mu, precision, probabilities
+# and set scores in double precision, the sets), per node (its name), and per entry (two structures, positions, rows,
+# influence). Before that it holds the features, original and scaled.
 FIRST_CLASS, FIRST_NODE, FIRST_ENTRY = 29, 64, 36
 Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Of one preset: what the program takes by itself, a node, an entry and a borrowed row."""
+    """Coefficients of one preset: of the program, a node, an entry and a borrowed row."""
 
     program_bytes: float
     node_bytes: float
@@ -35,38 +40,40 @@ class Shares:
 
 @dataclass(frozen=True)
 class Machines:
-    """What the plan assumes of each, and of the graph."""
+    """Assumptions about each machine and the graph."""
 
     cores: int = 32
     memory: float = 256 * GB
-    usable: float = 0.8  # share of the memory that training may take
-    network: float = 25e9 / 8 * 0.7  # bytes a second: 25 Gbit/s, of which messages reach seven tenths
-    side_by_side: float = 0.45  # what a core does of its work alone, while all others compute too: that of two workers
+    usable: float = 0.8  # share of the memory for training
+    network: float = 25e9 / 8 * 0.7  # bytes per second: 25 Gbit/s, of which messages reach 70 %
+    side_by_side: float = (
+        0.45  # speed of a core while all others compute, relative to one alone: measured with two workers
+    )
     features: int = 128
     classes: int = 40
 
 
 @dataclass(frozen=True)
 class Plan:
-    """For one cut: share of the edges between machines."""
+    """The estimate for one share of edges between machines (``cut``)."""
 
     cut: float
     machines: int
-    gigabytes: float  # a machine
-    compute: float  # seconds a step
+    gigabytes: float  # per machine
+    compute: float  # seconds per step
     exchange: float
-    sent: float  # gigabytes a machine and step
-    first: float  # gigabytes of the first process when the whole is judged
+    sent: float  # gigabytes per machine and step
+    first: float  # gigabytes of the first process when it evaluates the whole graph
 
     def hours(self, epochs: int) -> float:
         return epochs * (self.compute + self.exchange) / 3600
 
 
 def shares_of(rows: Rows, preset: str) -> Shares:
-    """Solve for what a node and an entry take; less than nothing, which only noise can give, counts as nothing."""
-    alone = {"preset": preset, "workers": 1, "threads": 1}
+    """Solve for the coefficients; negative ones, which are noise, count as zero."""
+    single = {"preset": preset, "workers": 1, "threads": 1}
     small, large, dense = (
-        _medians(rows, {"what": what, "nodes": nodes, **alone})
+        _medians(rows, {"what": what, "nodes": nodes, **single})
         for what, nodes in (("step", SMALL), ("step", LARGE), ("density", SMALL))
     )
     found = {}
@@ -75,15 +82,15 @@ def shares_of(rows: Rows, preset: str) -> Shares:
         node = (large[name] - small[name] - entry * (large["entries"] - small["entries"])) / (LARGE - SMALL)
         found[name] = (max(0.0, node), entry)
     program = small["peak"] - found["peak"][0] * SMALL - found["peak"][1] * small["entries"]
-    parts = _medians(rows, {"what": "step", "nodes": LARGE, "preset": preset, "workers": 2, "by": "hash"})
-    borrowed = parts["bytes_per_step"] / parts["borrowed"]
+    workers = _medians(rows, {"what": "step", "nodes": LARGE, "preset": preset, "workers": 2, "by": "hash"})
+    borrowed = workers["bytes_per_step"] / workers["borrowed"]
     return Shares(program, *found["peak"], *found["seconds"], borrowed)
 
 
 def plan(shares: Shares, nodes: float, edges: float, cut: float, with_: Machines | None = None) -> Plan:
-    """Machines, and seconds of a step, for so many nodes and undirected edges of which a share is cut.
+    """The number of machines and the seconds per step for a graph of which a share of the edges is cut.
 
-    At worst every cut edge borrows a row of its own; no machine borrows more than the nodes it does not have.
+    At worst every cut edge borrows its own row; no machine borrows more rows than the nodes it does not have.
     """
     machine = with_ or Machines()
     entries = 2 * edges + nodes
@@ -94,7 +101,7 @@ def plan(shares: Shares, nodes: float, edges: float, cut: float, with_: Machines
     sent = borrowed * shares.borrowed_bytes
     work = (shares.node_seconds * nodes + shares.entry_seconds * entries) / number
     first = nodes * max(8 * machine.features, FIRST_CLASS * machine.classes + FIRST_NODE) + FIRST_ENTRY * entries
-    first += shares.program_bytes * machine.cores + 8 * machine.classes * nodes / number  # the others wait beside it
+    first += shares.program_bytes * machine.cores + 8 * machine.classes * nodes / number  # of the waiting workers
     return Plan(
         cut,
         number,
@@ -121,3 +128,51 @@ def _medians(rows: Rows, wanted: dict[str, Any]) -> dict[str, float]:
     chosen = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
     names = ("peak", "seconds", "entries", "bytes_per_step", "borrowed")
     return {name: statistics.median(row[name] for row in chosen) for name in names}
+
+
+def blocks() -> dict[str, str]:
+    """The tables, by the name of their place in the documents."""
+    rows = read("workers")
+    return {"shares": shares_table(rows), "plan": plan_table(rows)}
+
+
+def shares_table(rows: Rows) -> str:
+    """Bytes and seconds of a node, an entry and a borrowed row."""
+    titles = {
+        "program_bytes": ("program, MB", 1e6),
+        "node_bytes": ("per node, bytes", 1.0),
+        "entry_bytes": ("per entry, bytes", 1.0),
+        "node_seconds": ("per node and step, µs", 1e-6),
+        "entry_seconds": ("per entry and step, µs", 1e-6),
+        "borrowed_bytes": ("sent per borrowed row and step, bytes", 1.0),
+    }
+    shares = {preset: shares_of(rows, preset) for preset in PRESETS}
+    lines = [[title, *(_number(shares[p], name, unit) for p in PRESETS)] for name, (title, unit) in titles.items()]
+    return table(["", *(f"`{preset}`" for preset in PRESETS)], lines)
+
+
+def plan_table(rows: Rows) -> str:
+    """The estimate for every preset and share of cut edges."""
+    lines = []
+    for preset in PRESETS:
+        shares = shares_of(rows, preset)
+        lines += [_planned(preset, plan(shares, PLANNED_NODES, PLANNED_EDGES, cut)) for cut in PLANNED_CUTS]
+    head = ["preset", "edges cut", "machines", "GB each", "GB sent per step, each", "s computing", "s sending"]
+    return table([*head, f"hours, {EPOCHS} epochs", "GB of the first process at the end"], lines)
+
+
+def _planned(preset: str, found: Plan) -> list[str]:
+    numbers = [f"{found.gigabytes:.0f}", f"{found.sent:.1f}", f"{found.compute:.1f}", f"{found.exchange:.1f}"]
+    return [
+        f"`{preset}`",
+        f"{100 * found.cut:.0f} %",
+        str(found.machines),
+        *numbers,
+        f"{found.hours(EPOCHS):.1f}",
+        f"{found.first:.0f}",
+    ]
+
+
+def _number(shares: Shares, name: str, unit: float) -> str:
+    value = getattr(shares, name) / unit
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"

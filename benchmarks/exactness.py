@@ -1,8 +1,8 @@
-"""Is training in parts exact? Loss and gradients of 1, 2 and 4 workers: python benchmarks/exactness.py
+"""Loss and gradients of 1, 2 and 4 workers compared with one process: python benchmarks/exactness.py
 
 Two steps of each preset without dropout, in double and in single precision, on cora, pubmed and a clustered graph of
-100,000 nodes; the second step's loss and all gradients against those of one process. Written to
-benchmarks/results/exactness.json as they come.
+100,000 nodes; loss and all gradients of the second step. Written to benchmarks/results/exactness.json after each
+measurement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 from clustered import clustered_graph
-from recorded import EXACTNESS, append
+from recorded import append, read, table
 from torch import Tensor
 
 from confgcn.data.datasets import load_graph
@@ -43,16 +43,16 @@ Task = dict[str, str]
 
 
 def main() -> None:
-    """All of them, or one worker's part of one."""
+    """Measure every graph, or execute the tasks of one worker."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--graphs", nargs="*", default=GRAPHS)
-    parser.add_argument("--part-of", type=Path, help="a folder with the task: for a worker")
-    asked = parser.parse_args()
+    parser.add_argument("--worker", type=Path, metavar="FOLDER", help="the folder with the tasks, for a worker")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    if asked.part_of:
-        work_on(asked.part_of)
+    if arguments.worker:
+        work_on(arguments.worker)
         return
-    for name in asked.graphs:
+    for name in arguments.graphs:
         measure(name, clustered_graph(SYNTHETIC) if name == "clustered" else load_graph(name))
 
 
@@ -61,35 +61,37 @@ def measure(name: str, graph: Graph) -> None:
     tasks = [{"graph": name, "preset": p, "precision": precision} for p in PRESETS for precision in PRECISIONS]
     for workers in WORKERS:
         for task, found in zip(tasks, compared(graph, workers, tasks), strict=True):
-            append(EXACTNESS, {**task, "workers": workers, **found})
+            append("exactness", {**task, "workers": workers, **found})
 
 
 def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, float]]:
-    """How far the workers are from one process, for every task."""
+    """The distances of the workers from one process, for every task."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         make_shards(place / "shards", graph, workers)
         (place / "tasks.json").write_text(json.dumps(tasks))
-        founds = [alone(place, task) for task in tasks] if workers == 1 else together(place, workers, len(tasks))
+        founds = (
+            [one_worker(place, task) for task in tasks] if workers == 1 else several_workers(place, workers, len(tasks))
+        )
     return [distances(as_precise(graph, task), task, found) for task, found in zip(tasks, founds, strict=True)]
 
 
-def alone(place: Path, task: Task) -> dict[str, Tensor]:
-    """One process that reads shards is not told from any other."""
+def one_worker(place: Path, task: Task) -> dict[str, Tensor]:
+    """Loss and gradients of one process that reads shards."""
     loss, gradients = two_steps(as_precise(load_whole(ShardFolder(place / "shards")), task), task)
     return {"loss": torch.tensor(loss, dtype=torch.double), **gradients}
 
 
-def together(place: Path, workers: int, tasks: int) -> list[dict[str, Tensor]]:
-    """What several workers come to."""
+def several_workers(place: Path, workers: int, tasks: int) -> list[dict[str, Tensor]]:
+    """Loss and gradients of several workers, for every task."""
     command = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
-    words = [sys.executable, "-m", *command, __file__, "--part-of", str(place)]
+    words = [sys.executable, "-m", *command, __file__, "--worker", str(place)]
     subprocess.run(words, check=True, capture_output=True)
     return [torch.load(place / f"{number}.pt", weights_only=True) for number in range(tasks)]
 
 
 def distances(graph: Graph, task: Task, found: dict[str, Tensor]) -> dict[str, float]:
-    """Of the workers' loss and gradients to those of one process, relative to their size."""
+    """Relative differences of the workers' loss and gradients from those of one process."""
     loss, gradients = two_steps(graph, task)
     difference = sum(float((gradients[name] - found[name]).double().square().sum()) for name in gradients)
     norm = sum(float(gradient.double().square().sum()) for gradient in gradients.values())
@@ -101,12 +103,12 @@ def distances(graph: Graph, task: Task, found: dict[str, Tensor]) -> dict[str, f
 
 
 def work_on(place: Path) -> None:
-    """One worker: gradients of all parts come together in the first."""
+    """Execute the tasks as one worker; the first worker gathers the gradients of all shards."""
     folder = ShardFolder(place / "shards")
     with joined_group() as group:
-        part = load_shard(folder, group.rank, group.size)
+        shard = load_shard(folder, group.rank, group.size)
         for number, task in enumerate(json.loads((place / "tasks.json").read_text())):
-            prepared = settings_of(task).data.prepare(part, seed=0, fitted_on=columns_of(folder))
+            prepared = settings_of(task).data.prepare(shard, seed=0, fitted_on=columns_of(folder))
             loop, loss = stepped(as_precise(prepared, task, is_prepared=True), task, group)
             found = {"loss": torch.tensor(loss, dtype=torch.double), **whole_gradients(loop, group)}
             if group.rank == 0:
@@ -114,7 +116,7 @@ def work_on(place: Path) -> None:
 
 
 def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor]:
-    """With the rows of all nodes, in the first process."""
+    """Gradients with the rows of all nodes, in the first process."""
     shard = loop.graph.shard
     assert shard is not None
     gradients = {name: weight.grad for name, weight in loop.parameters.items()}
@@ -147,12 +149,36 @@ def settings_of(task: Task) -> RunSettings:
 
 
 def as_precise(graph: Graph, task: Task, *, is_prepared: bool = False) -> Graph:
-    """The graph as the method sees it, its features in the task's precision."""
+    """The prepared graph, with features in the precision of the task."""
     prepared = graph if is_prepared else settings_of(task).data.prepare(graph, seed=0)
     features, kind = prepared.features, PRECISIONS[task["precision"]]
     if isinstance(features, SparseMatrix):
         return prepared.with_features(features.with_values(features.values.to(kind)))
     return prepared.with_features(features.to(kind))
+
+
+def blocks() -> dict[str, str]:
+    """The table, by the name of its place in the documents."""
+    return {"exactness": exactness_table(read("exactness"))}
+
+
+def exactness_table(rows: list[dict[str, Any]]) -> str:
+    """The largest relative difference over presets."""
+    lines = []
+    for precision in ("float64", "float32"):
+        for workers in sorted({row["workers"] for row in rows}):
+            cells = []
+            for graph in ("cora", "pubmed", "clustered"):
+                chosen = [
+                    row
+                    for row in rows
+                    if (row["precision"], row["workers"], row["graph"]) == (precision, workers, graph)
+                ]
+                cells.append(" / ".join(f"{max(row[name] for row in chosen):.0e}" for name in ("loss", "gradient")))
+            lines.append([precision, str(workers), *cells])
+    return table(
+        ["relative difference of loss / gradients", "workers", "cora", "pubmed", "clustered, 100,000 nodes"], lines
+    )
 
 
 if __name__ == "__main__":

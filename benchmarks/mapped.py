@@ -1,9 +1,9 @@
-"""Memory that a graph takes which is mapped and not read: python benchmarks/mapped.py
+"""Memory of commands on a memory-mapped graph: python benchmarks/mapped.py
 
-Random edges, features and labels are written as a folder of arrays, made a mapped graph, inspected, opened, sampled and
-partitioned by hash; each is a process of its own, one thread. What counts is memory that is no page of a file (RssAnon,
-looked at every few milliseconds): pages of mapped files are there while there is room for them. The same commands on a
-graph of a thousand nodes say what the program takes by itself. Written to benchmarks/results/mapped.json.
+A random graph is written as a folder of arrays, converted to a mapped graph, inspected, opened, sampled and partitioned
+by hash, each in its own process with one thread. The peak of anonymous memory (RssAnon) is measured: the system can
+drop pages of mapped files. The same commands on a graph of a thousand nodes give the memory of the program itself.
+Written to benchmarks/results/mapped.json.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from resident import Watched
+from recorded import read, table, write
+from resident import MonitoredCommand
 
 from confgcn.data.formats.array_files import npy_writer
 
-RESULTS = Path(__file__).parent / "results" / "mapped.json"
 SIZES = (1_000, 1_000_000, 4_000_000)
-READABLE = 1_000_000  # nodes: the features of more are not read into memory
+READABLE = 1_000_000  # nodes; larger graphs are not read into memory
 EDGES_PER_NODE, FEATURES, CLASSES, LABELLED = 6.4, 128, 40, 0.1
-ROWS = 10_000  # written together
+ROWS = 10_000  # per write
 OPENING = """
 import sys, time
 from pathlib import Path
@@ -50,33 +50,33 @@ print(time.perf_counter() - started)
 
 
 def main() -> None:
-    """Measure, and keep what was found."""
+    """Measure every size and record the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--folder", help="where the graph is written for the time being")
+    parser.add_argument("--folder", help="directory for the temporary graph")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         found = {str(nodes): measured(Path(folder) / str(nodes), nodes) for nodes in arguments.sizes}
-    RESULTS.write_text(json.dumps({"date": datetime.date.today().isoformat(), **found}, indent=1) + "\n")
+    write("mapped", {"date": datetime.date.today().isoformat(), **found})
 
 
 def measured(folder: Path, nodes: int) -> dict[str, Any]:
-    """Sizes in bytes, and seconds and peak of the memory of every command."""
+    """Sizes in bytes, and seconds and peak memory of every command."""
     arrays, store = folder / "arrays", folder / "store"
     write_arrays(arrays, nodes)
     found: dict[str, Any] = {"nodes": nodes, "edges_listed": round(EDGES_PER_NODE * nodes), "features": FEATURES}
     found["array_bytes"] = size_of(arrays)
-    found["convert"] = watched("-m", "confgcn", "convert", str(arrays), "--out", str(store), "--mapped")
+    found["convert"] = monitored("-m", "confgcn", "convert", str(arrays), "--out", str(store), "--mapped")
     found["mapped_bytes"] = size_of(store)
-    found["inspect"] = watched("-m", "confgcn", "inspect", str(store))
-    found["open"] = watched("-c", OPENING, str(store))
-    found["sample"] = watched("-c", SAMPLING, str(store))
+    found["inspect"] = monitored("-m", "confgcn", "inspect", str(store))
+    found["open"] = monitored("-c", OPENING, str(store))
+    found["sample"] = monitored("-c", SAMPLING, str(store))
     cut = ("partition", str(store), "--shards", "2", "--by", "hash", "--out", str(folder / "shards"))
-    found["partition"] = watched("-m", "confgcn", *cut)
+    found["partition"] = monitored("-m", "confgcn", *cut)
     shutil.rmtree(folder / "shards")
     shutil.rmtree(store)
     if nodes <= READABLE:
-        found["inspect_in_memory"] = watched("-m", "confgcn", "inspect", str(arrays))
+        found["inspect_in_memory"] = monitored("-m", "confgcn", "inspect", str(arrays))
     shutil.rmtree(arrays)
     print(json.dumps(found, indent=1), flush=True)
     return found
@@ -94,9 +94,9 @@ def write_arrays(folder: Path, nodes: int) -> None:
     np.save(folder / "labels.npy", np.where(random.random(nodes) < LABELLED, labels, -1))
 
 
-def watched(*words: str) -> dict[str, float]:
-    """Run Python with these words: seconds, and the largest sizes of its own memory and of pages of files, in bytes."""
-    ended = Watched(*words)
+def monitored(*words: str) -> dict[str, float]:
+    """Run Python with these arguments: seconds, and the peaks of anonymous and of mapped memory, in bytes."""
+    ended = MonitoredCommand(*words)
     seconds = float(ended.output) if words[0] == "-c" else ended.seconds
     peaks = ended.peaks[0]
     return {"seconds": round(seconds, 4), "peak_anonymous": peaks["anonymous"], "peak_mapped": peaks["mapped"]}
@@ -105,6 +105,41 @@ def watched(*words: str) -> dict[str, float]:
 def size_of(folder: Path) -> int:
     """Bytes of the files in a folder."""
     return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def blocks() -> dict[str, str]:
+    """The table, by the name of its place in the documents."""
+    return {"mapped": mapped_table()}
+
+
+def mapped_table() -> str:
+    """Memory of a mapped graph, without that of the program on a small graph."""
+    found = read("mapped")
+    smallest, *sizes = [size for size in found if size.isdigit()]
+
+    def additional(size: str, command: str) -> str:
+        if command not in found[size]:
+            return "refused" if command == "inspect_in_memory" else "not measured"
+        return _megabytes(found[size][command]["peak_anonymous"] - found[smallest][command]["peak_anonymous"])
+
+    rows = {
+        "nodes": lambda size: f"{int(size):,}",
+        "arrays, MB": lambda size: _megabytes(found[size]["array_bytes"]),
+        "`convert --mapped`, MB": lambda size: additional(size, "convert"),
+        "`inspect`, mapped, MB": lambda size: additional(size, "inspect"),
+        "samples of 1,024 nodes, MB": lambda size: additional(size, "sample"),
+        "`partition --by hash`, MB": lambda size: additional(size, "partition"),
+        "`inspect`, read into memory, MB": lambda size: additional(size, "inspect_in_memory"),
+        "`convert --mapped`, seconds": lambda size: f"{found[size]['convert']['seconds']:.0f}",
+        "`open_store`, seconds": lambda size: f"{found[size]['open']['seconds']:.2f}",
+    }
+    cells = [[title, *map(show, sizes)] for title, show in rows.items()]
+    header, *others = [row for row in cells if {*row[1:]} != {"not measured"}]
+    return f"{table(header, others)}\n{found['date']}, `python benchmarks/mapped.py`.\n"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f}"
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Training on samples against the full batch: accuracy on pubmed, memory and seconds on a million nodes.
+"""Mini-batches of sampled neighbours against the full batch: accuracy on pubmed, memory and time on a million nodes.
 
     python benchmarks/minibatch.py accuracy
     python benchmarks/minibatch.py memory
 
-Each measurement is a process of its own, one thread. Written to benchmarks/results/minibatch.json as they come. The
+Each measurement runs in its own process with one thread. Written to benchmarks/results/minibatch.json after each. The
 graph of a million nodes is that of benchmarks/scaling.py.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from recorded import MINIBATCH
+from recorded import read, result_file, table, write
 from scaling import OURS, random_graph
 
 from confgcn.data.datasets import load_graph
@@ -34,8 +34,10 @@ from confgcn.training.seed import seeded
 SEEDS = 5
 SIZE = 1_000_000
 STEPS = {"full": 3, "samples": 100}
+TITLES = {"full": "full batch", "samples": "mini-batches"}
 
-# Steps are ten times as many in an epoch: fewer epochs, and for `paper` shorter steps; from validation, with seed 100.
+# An epoch has ten times as many steps, so there are fewer epochs and, for `paper`, a lower learning rate. Chosen on the
+# validation nodes with seed 100.
 ON_SAMPLES: dict[str, dict[str, Any]] = {
     "paper": {"batch_size": 2048, "fanout": 10, "epochs": 40, "learning_rate": 0.003},
     "consensus": {"batch_size": 2048, "fanout": 10, "epochs": 60},
@@ -44,7 +46,7 @@ LARGE: dict[str, dict[str, Any]] = {"full": {}, "samples": {"batch_size": 1024, 
 
 
 def main() -> None:
-    """All measurements of a kind, or the one of a child process."""
+    """All measurements of a kind, or one of them in a child process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=["accuracy", "memory"])
     parser.add_argument("--measure", nargs="+", metavar="WORD")
@@ -58,17 +60,17 @@ def main() -> None:
     if arguments.kind == "accuracy":
         jobs = [(preset, how, str(seed)) for seed in range(SEEDS) for preset in ON_SAMPLES for how in LARGE]
     for words in jobs:
-        keep(arguments.kind, words)
+        record(arguments.kind, words)
 
 
-def keep(kind: str, words: tuple[str, ...]) -> None:
-    """One measurement, added to the file."""
+def record(kind: str, words: tuple[str, ...]) -> None:
+    """Add one measurement to the results."""
     child = subprocess.run([sys.executable, __file__, kind, "--measure", *words], stdout=subprocess.PIPE, check=True)
     found = {"date": datetime.date.today().isoformat(), **json.loads(child.stdout)}
     print(kind, *words, found, flush=True)
-    results = json.loads(MINIBATCH.read_text()) if MINIBATCH.is_file() else {}
+    results = read("minibatch") if result_file("minibatch").is_file() else {}
     results.setdefault(kind, {}).setdefault(words[0], {}).setdefault(words[1], []).append(found)
-    MINIBATCH.write_text(json.dumps(results, indent=1) + "\n")
+    write("minibatch", results)
 
 
 def measure_accuracy(preset: str, how: str, seed: str) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def measure_accuracy(preset: str, how: str, seed: str) -> dict[str, Any]:
 
 
 def measure_memory(name: str, how: str) -> dict[str, Any]:
-    """CPU seconds of a step (median), the peak while stepping, and that of the process, graph and all."""
+    """CPU seconds per step (median), and the peak memory of the steps and of the whole process."""
     graph = random_graph(SIZE)
     settings = resolve("confgcn", "released", graph.name, {**OURS[name], **LARGE[how], "select": "last"})
     keep_freed_memory()  # as the command line does
@@ -111,7 +113,7 @@ def measure_memory(name: str, how: str) -> dict[str, Any]:
 
 
 def steps(loop: TrainingLoop, count: int) -> tuple[float, int]:
-    """The median CPU seconds of so many steps, drawing included, and the median nodes of a sample."""
+    """The median CPU seconds of ``count`` steps including sampling, and the median number of nodes in a sample."""
     seconds, nodes, batches = [], [], iter(loop.batches)
     for _ in range(count):
         before = time.process_time()
@@ -123,10 +125,50 @@ def steps(loop: TrainingLoop, count: int) -> tuple[float, int]:
 
 
 def peak_memory() -> float:
-    """The largest resident set so far."""
+    """The peak resident memory so far, in gigabytes."""
     status = Path("/proc/self/status").read_text()
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
     return peak * 1024 / 1e9
+
+
+def blocks() -> dict[str, str]:
+    """The tables, by the name of their place in the documents."""
+    results = read("minibatch")
+    return {
+        "accuracy on samples": accuracy_table(results["accuracy"]),
+        "memory on samples": memory_table(results["memory"]["all rows"]),
+    }
+
+
+def accuracy_table(results: dict[str, Any]) -> str:
+    """Test and validation accuracy over the seeds that both have."""
+    rows = []
+    for preset, runs in results.items():
+        seeds = set.intersection(*({run["seed"] for run in runs[how]} for how in TITLES))
+        for how, title in TITLES.items():
+            chosen = [run for run in runs[how] if run["seed"] in seeds]
+            cells = [mean_std([100 * run[split] for run in chosen]) for split in ("test", "validation")]
+            epochs = f"{statistics.mean(run['best_epoch'] for run in chosen):.0f}"
+            seconds = f"{statistics.mean(run['cpu'] for run in chosen):.0f}"
+            rows.append([f"`{preset}`, {title}", str(len(chosen)), *cells, epochs, seconds])
+    return table(["pubmed", "seeds", "test accuracy", "validation", "best epoch", "CPU seconds"], rows)
+
+
+def memory_table(results: dict[str, Any]) -> str:
+    """The last measurement of each."""
+    rows = []
+    for how, title in TITLES.items():
+        last = results[how][-1]
+        peaks = [f"{last[f'peak_of_{scope}_gb']:.1f}" for scope in ("steps", "process")]
+        nodes = f"{last['nodes_in_step']:,}"
+        rows.append([title, *peaks, f"{last['cpu']:.2f}", nodes, f"{last['steps_in_epoch']:,}"])
+    head = ["a million nodes", "GB while training", "GB of the process", "CPU seconds per step", "nodes in a step"]
+    return table([*head, "steps per epoch"], rows)
+
+
+def mean_std(values: list[float]) -> str:
+    """Mean ± standard deviation."""
+    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values) if len(values) > 1 else 0.0:.1f}"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,20 @@
-"""Are nodes that come after training predicted as well as if they had been there? A tenth is taken out, then added.
+"""Accuracy on nodes that are added after training, compared with nodes present at training.
 
 python benchmarks/new_nodes.py     (writes results/new_nodes.json)
+
+A tenth of the nodes is removed before training and added afterwards.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from recorded import read, table, write
 from scipy.stats import t
 
 from confgcn import RunRequest, load_graph
@@ -26,30 +27,29 @@ from confgcn.runs.request import run_config
 from confgcn.runs.saved import as_saved
 from confgcn.runs.train import fit_in_memory, trained_loop
 
-RESULTS = Path(__file__).parent / "results" / "new_nodes.json"
 GRAPHS = ("cora", "pubmed")
 DRAWS = 10
-SHARE = 0.1  # of all nodes; of those that are neither trained nor validated on
+SHARE = 0.1  # of all nodes, drawn from those used for neither training nor validation
 
 
 def main() -> None:
-    """Draw by draw: trained without the nodes and extended, against trained with them, both by the same seed."""
+    """Every draw: trained without the nodes and extended, and trained with them, with the same seed."""
     found: dict[str, Any] = {"date": datetime.date.today().isoformat(), "draws": DRAWS, "share": SHARE}
     for name in GRAPHS:
         graph = load_graph(name)
         with computing_with(1):
             draws = [one_draw(graph, seed) for seed in range(DRAWS)]
         found[name] = {"nodes": graph.num_nodes, "each": draws, **summarised(draws)}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        write("new_nodes", found)
         print(name, {key: value for key, value in found[name].items() if key != "each"})
 
 
 def one_draw(graph: Graph, seed: int) -> dict[str, float]:
-    """Accuracy on the nodes of the draw both ways, how sure the new ones are, and how long they take."""
+    """Accuracy on the drawn nodes both ways, the confidence of the new ones, and the time to predict them."""
     new, old = drawn(graph, seed)
     request = RunRequest(graph.name, seed=seed)
     raw = raw_from_graph(graph)
-    run = fit_in_memory(part(raw, old).build(), request.settings(), run_config(request), notify=lambda _: None)
+    run = fit_in_memory(induced(raw, old).build(), request.settings(), run_config(request), notify=lambda _: None)
     started = time.perf_counter()
     found = predict_new_nodes(as_saved(run), run.graph, raw)
     seconds = time.perf_counter() - started
@@ -67,16 +67,16 @@ def one_draw(graph: Graph, seed: int) -> dict[str, float]:
 
 
 def drawn(graph: Graph, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The nodes to take out and the others, sorted."""
-    spoken_for = torch.cat([graph.train, graph.validation])
-    free = np.setdiff1d(np.flatnonzero(graph.labels.numpy() >= 0), spoken_for.numpy())
+    """The removed nodes and the others, sorted."""
+    used = torch.cat([graph.train, graph.validation])
+    free = np.setdiff1d(np.flatnonzero(graph.labels.numpy() >= 0), used.numpy())
     new = np.sort(np.random.RandomState(seed).permutation(free)[: int(SHARE * graph.num_nodes)])
     old = np.setdiff1d(np.arange(graph.num_nodes), new)
     return torch.from_numpy(new), torch.from_numpy(old)
 
 
-def part(raw: RawGraph, nodes: torch.Tensor) -> RawGraph:
-    """What is left of a graph without the others."""
+def induced(raw: RawGraph, nodes: torch.Tensor) -> RawGraph:
+    """The subgraph on these nodes."""
     kept = nodes.numpy()
     place = np.full(len(raw.ids), -1)
     place[kept] = np.arange(len(kept))
@@ -101,6 +101,36 @@ def summarised(draws: list[dict[str, float]]) -> dict[str, Any]:
     means = {key: statistics.fmean(draw[key] for draw in draws) for key in draws[0]}
     deviations = {f"{key}_std": statistics.stdev(draw[key] for draw in draws) for key in ("extended", "trained_with")}
     return {**means, **deviations, "difference": mean, "low": float(low), "high": float(high)}
+
+
+def blocks() -> dict[str, str]:
+    """The table, by the name of its place in the documents."""
+    return {"new nodes": new_nodes_table()}
+
+
+def new_nodes_table() -> str:
+    """Accuracy on new nodes, and on the same nodes when present at training."""
+    found = read("new_nodes")
+    graphs = [name for name in found if isinstance(found[name], dict)]
+    rows = {
+        "new nodes": lambda g: f"{g['nodes'] * found['share']:,.0f} of {g['nodes']:,}",
+        "accuracy, added after training, %": lambda g: _percent(g["extended"], g["extended_std"]),
+        "accuracy, present at training, %": lambda g: _percent(g["trained_with"], g["trained_with_std"]),
+        "difference, points": lambda g: f"{_signed(g['difference'])} [{_signed(g['low'])}, {_signed(g['high'])}]",
+        "mean probability of the new nodes, %": lambda g: f"{100 * g['confidence']:.1f}",
+        "milliseconds per node": lambda g: f"{g['milliseconds_per_node']:.1f}",
+    }
+    cells = [[title, *(show(found[name]) for name in graphs)] for title, show in rows.items()]
+    source = f"{found['draws']} draws, {found['date']}, `python benchmarks/new_nodes.py`."
+    return f"{table(['', *graphs], cells)}\n{source}\n"
+
+
+def _percent(mean: float, deviation: float) -> str:
+    return f"{100 * mean:.1f} ± {100 * deviation:.1f}"
+
+
+def _signed(value: float) -> str:
+    return f"{100 * value:+.2f}".replace("-", "−")
 
 
 if __name__ == "__main__":

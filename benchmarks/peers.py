@@ -1,4 +1,4 @@
-"""PyG's GCN and GAT, as its citation examples write them, and with sparse features: the peers of speed.py.
+"""PyG's GCN and GAT as in its citation examples, with dense or sparse features: the baselines of speed.py.
 
 Needs torch_geometric: pip install 'confgcn[bench]'
 """
@@ -20,7 +20,7 @@ Step = Callable[[], Any]
 
 
 class Features(nn.Module):
-    """A graph's features with dropout: dense, or compressed rows with dropout on the stored non-zeros."""
+    """The features of a graph with dropout: dense, or sparse with dropout on the stored values."""
 
     def __init__(self, graph: Graph, *, dense: bool, rate: float) -> None:
         super().__init__()
@@ -76,19 +76,19 @@ class GAT(nn.Module):
 
 
 def edge_index(graph: Graph) -> Tensor:
-    """Edges as PyG's examples hold them, (2, E)."""
+    """Edges as in PyG's examples, (2, E)."""
     return torch.stack([graph.adjacency.indices, graph.adjacency.rows])
 
 
 def compressed_edges(graph: Graph) -> Tensor:
-    """Edges as a compressed matrix by target, which PyG multiplies with instead of gathering and scattering."""
+    """Edges as a CSR matrix by target, for which PyG uses matrix products instead of gather and scatter."""
     structure = graph.adjacency
     ones = torch.ones(structure.num_entries)
     return torch.sparse_csr_tensor(structure.indptr, structure.indices, ones, structure.shape)
 
 
 def train_step(model: nn.Module, graph: Graph) -> Step:
-    """One epoch as PyG's examples write it."""
+    """One epoch as in PyG's examples."""
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
 
     def step() -> float:
@@ -103,7 +103,7 @@ def train_step(model: nn.Module, graph: Graph) -> Step:
 
 
 def predict(model: nn.Module) -> Step:
-    """The evaluation of all nodes."""
+    """The prediction of all nodes."""
 
     @torch.no_grad()
     def forward() -> Tensor:

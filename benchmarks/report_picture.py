@@ -1,4 +1,4 @@
-"""Photograph the report of the built-in graph for README and docs, in a browser without a window.
+"""Screenshots of the report of the demo graph for README and docs, with a headless browser.
 
 python benchmarks/report_picture.py     (needs Chromium, its driver and selenium; writes docs/images/report*.png)
 """
@@ -19,12 +19,12 @@ from confgcn.runs.report import write_report
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars")
-NODE = 549  # by its place: a paper whose neighbours do not agree
+NODE = 549  # index of a paper whose neighbours have different labels
 SIZE = (1240, 2050)
 
 
 def main() -> None:
-    """Train, report, and take the pictures."""
+    """Train, write the report and take the screenshots."""
     with tempfile.TemporaryDirectory() as scratch:
         train(RunRequest("demo", out=Path(scratch) / "run"), notify=print)
         page, _ = write_report(Path(scratch) / "run")

@@ -1,8 +1,9 @@
-"""The plan for a large graph, from measurements of which the shares are known."""
+"""The estimate for a large graph, from measurements with known coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +13,8 @@ NODE_BYTES, ENTRY_BYTES, PROGRAM = 5_000.0, 100.0, 3e8
 
 
 @pytest.fixture
-def capacity(script: Callable[[str], ModuleType]) -> Any:
+def capacity(script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     return script("benchmarks/capacity.py")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,9 @@ from confgcn.training.checkpoint import resume_from
 from fuzzing import seeds
 from fuzzing.reader import Reader
 from fuzzing.seals import seal
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the package reproduction is not installed
+
 from reproduction import folder as reproduction
 from reproduction import reproduce
 from reproduction.artefacts import Artefact

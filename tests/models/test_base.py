@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, LossTerm, Shape
+from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, objective, require
 from confgcn.models.registry import METHODS, method_class
 from confgcn.runs.settings import hyperparameters, preset_names, resolve
 from confgcn.training.loop import TrainingLoop
@@ -203,6 +203,23 @@ def test_every_parameter_is_in_exactly_one_group(variant: tuple[str, str], six_n
     method = build(variant, six_nodes)
     grouped = [id(parameter) for group in method.parameter_groups() for parameter in group["params"]]
     assert sorted(grouped) == sorted(id(parameter) for parameter in method.parameters())
+
+
+def test_cross_entropy_is_the_sum_over_the_training_nodes(six_nodes: Graph) -> None:
+    logits = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    expected = -sum(logits[v].log_softmax(0)[six_nodes.labels[v]] for v in six_nodes.train.tolist())
+    torch.testing.assert_close(cross_entropy(six_nodes, Prediction(logits)), expected)
+    assert torch.autograd.gradcheck(lambda x: cross_entropy(six_nodes, Prediction(x)), (logits,))
+
+
+def test_an_objective_has_no_terms_of_weight_zero() -> None:
+    one = torch.tensor(1.0)
+    assert list(objective(a=LossTerm(one, weight=0.5), b=LossTerm(one, weight=0.0), c=LossTerm(one))) == ["a", "c"]
+
+
+def test_a_quantity_that_is_missing_is_an_error() -> None:
+    with pytest.raises(TypeError, match="no label scores"):
+        require(None)
 
 
 def test_a_loss_term_is_a_mean_with_a_count_and_a_sum_without() -> None:

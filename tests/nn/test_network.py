@@ -1,8 +1,7 @@
-"""The module for PyG is the library's own network with the preset ``consensus``, and PyG's Explainer understands it."""
+"""The module for PyG is an adapter of the default model, and PyG's Explainer can explain it."""
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 import warnings
@@ -17,7 +16,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import Shape
-from confgcn.models.confgcn import network
+from confgcn.models.confgcn.consensus import ConsensusConfGCN
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import trained_loop
 
@@ -27,22 +26,19 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # t
 
     from confgcn.nn import ConfGCN
 
-PRESET = resolve("confgcn", "consensus", "demo", {}).model
-OWN_NAMES = {"hidden_dim": "hidden_channels"}  # by the name they have in the library
-
 
 def module_for(graph: Graph, **settings: Any) -> ConfGCN:
     sizes = {"num_nodes": graph.num_nodes, "hidden_channels": 32, **settings}
     return ConfGCN(graph.num_features, out_channels=graph.num_classes, **sizes)
 
 
-def twins(graph: Graph, num_layers: int, dtype: torch.dtype) -> tuple[network.ConfGCN, ConfGCN]:
-    """The library's network and the module, with the same random parameters, mu and precision among them."""
-    one = network.ConfGCN(Shape.of(graph), **{**PRESET, "num_layers": num_layers, "dropout": 0.0, "node_dropout": 0.0})
+def twins(graph: Graph, num_layers: int, dtype: torch.dtype) -> tuple[ConsensusConfGCN, ConfGCN]:
+    """The model and the module, with the same random parameters."""
+    one = ConsensusConfGCN(Shape.of(graph), num_layers=num_layers, dropout=0.0, node_dropout=0.0)
     for parameter in one.parameters():
         torch.nn.init.normal_(parameter)
     other = module_for(graph, num_layers=num_layers, dropout=0.0, node_dropout=0.0)
-    other.load_state_dict(one.state_dict())
+    other.model.load_state_dict(one.state_dict())
     return one.to(dtype), other.to(dtype)
 
 
@@ -81,11 +77,11 @@ def test_the_objective_and_its_gradients_are_the_same(small_graph: Graph) -> Non
         assert torch.allclose(one.grad, other.grad, rtol=1e-5, atol=1e-8)
 
 
-def test_the_defaults_are_those_of_the_preset() -> None:
-    defaults = {name: value.default for name, value in inspect.signature(ConfGCN).parameters.items()}
-    shared = {name: value for name, value in PRESET.items() if name in defaults}
-    assert {name: defaults[name] for name in shared} == shared
-    assert {"steps", "dropout", "lambda_reg", "mu_temperature", "consensus_share", "weight_decay"} <= shared.keys()
+def test_the_defaults_are_those_of_the_default_model(small_graph: Graph) -> None:
+    module, default = module_for(small_graph), ConsensusConfGCN(Shape.of(small_graph))
+    assert repr(module.model) == repr(default)
+    options = ("steps", "dropout", "lambda_reg", "mu_temperature", "consensus_share", "weight_decay")
+    assert [getattr(module.model, name) for name in options] == [getattr(default, name) for name in options]
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +133,8 @@ def path() -> tuple[Tensor, Tensor]:
 def knowing_module(y: Tensor) -> ConfGCN:
     """Its first feature speaks for class 0, its second for class 1, and the label scores know the classes."""
     module = ConfGCN(2, 2, 2, num_nodes=6, steps=2, consensus_share=0.0).eval()
-    module.load_state_dict(
-        module.state_dict()
+    module.model.load_state_dict(
+        module.model.state_dict()
         | {"label_distribution.raw_mu": 2.0 * torch.nn.functional.one_hot(y), "layers.0.weight": torch.eye(2)}
         | {"dense.weight": torch.tensor([[5.0, -5.0], [-5.0, 5.0]])}
     )
@@ -171,9 +167,9 @@ def test_an_edge_that_is_masked_carries_nothing() -> None:
     module = ConfGCN(2, 16, 2, num_nodes=6, steps=1).eval()
     (heard,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
     assert (heard.abs().sum(1) > 0).tolist() == [True, True, True, False, False, False]
-    (layer,) = module.layers
-    layer.explain, layer._apply_sigmoid = True, False
-    layer._edge_mask = (edge_index[0] != 1).float()
+    propagation = module.propagation
+    propagation.explain, propagation._apply_sigmoid = True, False
+    propagation._edge_mask = (edge_index[0] != 1).float()
     (heard,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
     assert (heard.abs().sum(1) > 0).tolist() == [True, False, True, False, False, False]
 
@@ -232,10 +228,9 @@ def test_reset_parameters_begins_again(learned: tuple[Graph, Data, ConfGCN]) -> 
         assert not torch.equal(two, before)
 
 
-def test_it_says_what_it_is(small_graph: Graph) -> None:
+def test_repr(small_graph: Graph) -> None:
     module = module_for(small_graph, num_layers=2)
     assert repr(module) == "ConfGCN(32 -> 32 -> 32 -> 4, num_nodes=120, steps=4)"
-    assert repr(module.layers[0]) == "ConfidenceConv(32, 32, steps=4)"
 
 
 X, EDGE_INDEX = path()
@@ -248,7 +243,7 @@ Y, MASK = torch.zeros(6, dtype=torch.long), torch.ones(6, dtype=torch.bool)
         ((X[:, :1], EDGE_INDEX), r"x: expected shape \(nodes, 2\), got \(6, 1\)"),
         ((X.long(), EDGE_INDEX), "expected finite floats, got torch.int64"),
         ((X * float("nan"), EDGE_INDEX), "x: expected finite floats, got a number that is not finite"),
-        ((X[:5], EDGE_INDEX), "expected 6 rows, one per node, got 5; say with node_ids"),
+        ((X[:5], EDGE_INDEX), "expected 6 rows, one per node, got 5; pass node_ids"),
         ((X, EDGE_INDEX.T), r"shape \(2, edges\), got \(10, 2\)"),
         ((X, EDGE_INDEX.float()), "expected whole numbers"),
         ((X, EDGE_INDEX + 1), "numbered 0 to 5, the rows of x; got 1 to 6"),
@@ -290,6 +285,11 @@ def test_settings_out_of_range_are_named(settings: dict[str, Any]) -> None:
     ((name, _),) = settings.items()
     with pytest.raises(UsageError, match=f"{name} = .*greater|{name} = .*less"):
         ConfGCN(**{"in_channels": 2, "hidden_channels": 4, "out_channels": 2, "num_nodes": 6, **settings})
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(UsageError, match="unknown option 'step': did you mean 'steps'"):
+        ConfGCN(2, 4, 2, num_nodes=6, step=3)
 
 
 def test_without_pyg_the_import_says_what_to_install() -> None:

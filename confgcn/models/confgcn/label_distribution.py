@@ -47,7 +47,7 @@ class LabelDistribution(nn.Module):
 
     def with_rows(self, num_nodes: int) -> LabelDistribution:
         """A copy with ``num_nodes`` rows; new rows have initial values."""
-        larger = LabelDistribution(Shape(num_nodes, 0, self.raw_mu.shape[1]))
+        larger = LabelDistribution(Shape(num_nodes, 0, self.raw_mu.shape[1])).to(self.raw_mu)
         with torch.no_grad():
             larger.raw_mu[: len(self.raw_mu)] = self.raw_mu
             larger.raw_precision[: len(self.raw_precision)] = self.raw_precision

@@ -1,20 +1,23 @@
-"""Influences that trust: agreement against loops and by hand, the walk, and every way to combine them."""
+"""Scores and influences against loops and by hand."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.autograd import gradcheck
 
+from confgcn.exceptions import DataError
 from confgcn.graph import Graph
-from confgcn.models.confgcn.influence import SELF_SHARE, agreement, trusting_influence, walk
+from confgcn.models.confgcn.influence import SELF_SHARE, agreement, inverse_distance, normalised, walk
 from confgcn.ops import edge_distance
 
 pytestmark = pytest.mark.usefixtures("each_kernels")
 
 CLASSES = 3
-OFFSET = 0.5
 SURE = [0.9, 0.05, 0.05]
 
 
@@ -153,47 +156,44 @@ def test_in_a_walk_an_influence_depends_on_nobody_but_its_two_ends(
     assert changed == {(1, 2), (2, 1), (2, 3), (3, 2), (1, 1), (2, 2), (3, 3)}
 
 
-def slow_trust(graph: Graph, beliefs: tuple[Tensor, Tensor, Tensor], score: str, normalisation: str) -> list[float]:
-    mu, precision, distance = beliefs
-    scores = dict.fromkeys(edges(graph), 1.0)
-    if score == "agreement":
-        scores = {(u, v): slow_agreement(mu, precision, u, v) for u, v in scores}
-    elif score == "distance":
-        scores = {edge: OFFSET / (d + OFFSET) for edge, d in zip(scores, distance.tolist(), strict=True)}
-    if normalisation == "walk":
-        scores = slow_walk(graph, scores)
-    elif normalisation == "softmax":
-        grown = {edge: np.exp(s) for edge, s in scores.items()}
-        scores = {(u, v): g / sum(grown[w, t] for w, t in grown if t == v) for (u, v), g in grown.items()}
-    return [scores[edge] for edge in edges(graph)]
+def test_a_walk_without_self_loops_is_refused(six_nodes: Graph) -> None:
+    with pytest.raises(DataError, match="walk: expected one self loop per node, 6, got 0"):
+        walk(six_nodes.neighbours, torch.ones(six_nodes.neighbours.num_entries))
 
 
-@pytest.mark.parametrize("normalisation", ["none", "softmax", "walk"])
-@pytest.mark.parametrize("score", ["agreement", "distance", "uniform"])
-def test_every_score_with_every_normalisation(
-    six_nodes: Graph, mu: Tensor, precision: Tensor, score: str, normalisation: str
-) -> None:
-    beliefs = mu, precision, edge_distance(six_nodes.adjacency, mu, precision)
-    for belief in beliefs:
-        belief.requires_grad_()
-
-    def found(nodes: Tensor | None) -> Tensor:
-        field = six_nodes.receptive_field(nodes, depth=1)
-        settings = {"score": score, "distance_offset": OFFSET, "normalisation": normalisation}
-        return trusting_influence(six_nodes.adjacency, field, beliefs, **settings)
-
-    everywhere = found(None)
-    expected = slow_trust(six_nodes, tuple(belief.detach() for belief in beliefs), score, normalisation)
-    assert everywhere.tolist() == pytest.approx(expected, rel=1e-12)
-    assert not everywhere.requires_grad  # no gradient reaches the beliefs
-    nodes = torch.tensor([0, 4])
-    assert found(nodes).tolist() == pytest.approx(six_nodes.receptive_field(nodes, depth=1).pick(everywhere).tolist())
-    assert len(found(nodes)) == 5 < len(everywhere)
+def test_a_walk_weighs_its_neighbours(six_nodes: Graph, scores: Tensor) -> None:
+    weight = torch.rand(len(scores), dtype=torch.float64)
+    found = walk(six_nodes.adjacency, scores, weight)
+    for (u, v), s, w, r in zip(edges(six_nodes), scores.tolist(), weight.tolist(), found.tolist(), strict=True):
+        total = sum(o for (x, y), o in zip(edges(six_nodes), weight.tolist(), strict=True) if y == v and x != y)
+        assert u == v or r == pytest.approx((1 - SELF_SHARE) * w * s / total)
+    sums = torch.zeros(6, dtype=torch.float64).index_add_(0, six_nodes.adjacency.rows, found)
+    torch.testing.assert_close(sums, torch.ones(6, dtype=torch.float64))
 
 
-def test_a_distance_below_zero_counts_as_none(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
-    distance = torch.linspace(-0.4, -0.1, six_nodes.adjacency.num_entries, dtype=torch.float64)
-    settings = {"score": "distance", "distance_offset": OFFSET, "normalisation": "none"}
-    field = six_nodes.receptive_field(None, depth=1)
-    found = trusting_influence(six_nodes.adjacency, field, (mu, -precision, distance), **settings)
-    assert found.tolist() == [1.0] * len(found)
+def test_neighbours_that_all_have_weight_zero_have_no_influence(six_nodes: Graph, scores: Tensor) -> None:
+    is_loop = six_nodes.adjacency.indices == six_nodes.adjacency.rows
+    assert walk(six_nodes.adjacency, scores, is_loop.double()).tolist() == is_loop.double().tolist()
+
+
+def test_inverse_distance() -> None:
+    distance = torch.tensor([0.0, 1.5, -0.2], dtype=torch.float64, requires_grad=True)
+    assert inverse_distance(distance, offset=0.5).tolist() == pytest.approx([2.0, 0.5, 1 / 0.3])
+    assert gradcheck(lambda d: inverse_distance(d, offset=0.5), (distance,))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("how", ["none", "softmax"])
+def test_normalised(six_nodes: Graph, scores: Tensor, how: Literal["none", "softmax"], weighted: bool) -> None:
+    scores.requires_grad_()
+    weight = torch.rand(len(scores), dtype=torch.float64) if weighted else None
+    of_edges = dict(zip(edges(six_nodes), [1.0] * len(scores) if weight is None else weight.tolist(), strict=True))
+    values = dict(zip(edges(six_nodes), scores.tolist(), strict=True))
+    if how == "softmax":
+        grown = {edge: of_edges[edge] * np.exp(s) for edge, s in values.items()}
+        expected = {(u, v): g / sum(grown[w, t] for w, t in grown if t == v) for (u, v), g in grown.items()}
+    else:
+        expected = {edge: of_edges[edge] * s for edge, s in values.items()}
+    found = normalised(six_nodes.adjacency, scores, how, weight)
+    assert found.tolist() == pytest.approx([expected[edge] for edge in edges(six_nodes)], rel=1e-12)
+    assert gradcheck(lambda s: normalised(six_nodes.adjacency, s, how, weight), (scores,))

@@ -1,71 +1,68 @@
-"""How label scores and precisions come from their parameters."""
+"""The tables of parameters of single nodes."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch.nn import functional
 
-from confgcn.models.confgcn.label_distribution import LabelDistribution
+from confgcn.models.base import Shape
+from confgcn.models.confgcn import label_distribution
+from confgcn.models.confgcn.label_distribution import SMALLEST_PRECISION, LabelDistribution, covariance
 
-EVERYBODY = slice(0, 4)
 
-
-def drawn(**forms: object) -> LabelDistribution:
-    distribution = LabelDistribution(4, 3, **{"mu_form": "softmax", "precision_form": "sigmoid", **forms}).double()
+def drawn(num_nodes: int) -> LabelDistribution:
+    distribution = LabelDistribution(Shape(num_nodes, 0, 3)).double()
     for parameter in distribution.parameters():
-        torch.nn.init.normal_(parameter, 0.0, 2.0)
+        torch.nn.init.normal_(parameter)
     return distribution
 
 
-@pytest.mark.parametrize("form", ["free", "elu", "sigmoid"])
-def test_precision_forms(form: str) -> None:
-    distribution = drawn(precision_form=form)
-    raw = distribution.raw_precision.detach()
-    expected = {"free": raw, "elu": functional.elu(raw), "sigmoid": 1 / (1 + torch.exp(-raw))}[form]
-    precision = distribution(EVERYBODY)[1]
-    torch.testing.assert_close(precision.detach(), expected)
-    assert bool((precision > 0).all() and (precision < 1).all()) is (form == "sigmoid")
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_mu_is_the_consensus_to_a_power(temperature: float) -> None:
-    distribution = drawn(temperature=temperature)
-    consensus, mu = distribution.consensus(EVERYBODY), distribution(EVERYBODY)[0]
-    powers = consensus ** (1 / temperature)
-    torch.testing.assert_close(mu, powers / powers.sum(1, keepdim=True))
-    torch.testing.assert_close(consensus, distribution.raw_mu.softmax(1))
-    sharper = mu.max(1).values - consensus.max(1).values
-    assert torch.equal(sharper.sign(), torch.full((4,), float((temperature < 1) - (temperature > 1))).double())
+def test_initial_values() -> None:
+    distribution = LabelDistribution(Shape(6, 4, 3))
+    assert (distribution.raw_precision == 1).all()
+    assert 0 < distribution.raw_mu.abs().max() <= (6 / (6 + 3)) ** 0.5
 
 
 def test_rows_may_be_in_any_order() -> None:
-    distribution = drawn(temperature=0.5)
+    distribution = drawn(4)
     rows = torch.tensor([3, 1])
-    for some, everybody in zip(distribution(rows), distribution(EVERYBODY), strict=True):
-        assert torch.equal(some, everybody[rows])
-    assert torch.equal(distribution.consensus(rows), distribution.consensus(EVERYBODY)[rows])
+    for some, table in zip(distribution(rows), distribution.parameters(), strict=True):
+        assert torch.equal(some, table[rows])
 
 
-def test_gradients_are_those_of_torch() -> None:
-    distribution = drawn(temperature=0.5)
-    mu, precision = distribution(EVERYBODY)
-    mix = torch.randn(4, 3, dtype=torch.float64)
-    raw_mu, raw_precision = distribution.parameters()
-    expected = (raw_mu / 0.5).softmax(1), torch.sigmoid(raw_precision), raw_mu.softmax(1)
-    for ours, theirs in zip((mu, precision, distribution.consensus(EVERYBODY)), expected, strict=True):
-        variable = raw_precision if ours is precision else raw_mu
-        gradients = [torch.autograd.grad((x * mix).sum(), variable)[0] for x in (ours, theirs)]
-        torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
+def test_all_rows_are_the_parameters_themselves() -> None:
+    distribution = drawn(4)
+    for rows, table in zip(distribution(slice(0, 4)), distribution.parameters(), strict=True):
+        assert rows is table
 
 
-def test_a_row_is_given_the_mean_of_those_it_hears_and_one_that_hears_none_is_left() -> None:
-    distribution = drawn(mu_form="free", precision_form="free")
-    before = {name: value.detach().clone() for name, value in distribution.named_parameters()}
-    distribution.set_mean(torch.tensor([0, 1]), torch.tensor([2, 3]), torch.tensor([1, 1]))
-    weight = before["raw_precision"][2:].clamp(min=1e-2)
-    mean = (weight * before["raw_mu"][2:]).sum(0) / weight.sum(0)
-    torch.testing.assert_close(distribution.raw_mu[1].detach(), mean)
-    torch.testing.assert_close(distribution.raw_precision[1].detach(), before["raw_precision"][2:].mean(0))
-    for name, value in distribution.named_parameters():
-        assert torch.equal(value[[0, 2, 3]].detach(), before[name][[0, 2, 3]])
+def test_a_shard_starts_with_the_rows_it_has_in_the_whole_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_distribution, "ROWS_PER_DRAW", 4)
+    own = torch.tensor([1, 2, 5, 9])
+    torch.manual_seed(3)
+    whole = LabelDistribution(Shape(10, 0, 2, torch.arange(10)))
+    torch.manual_seed(3)
+    shard = LabelDistribution(Shape(10, 0, 2, own))
+    assert torch.equal(shard.raw_mu, whole.raw_mu[own])
+    assert shard.raw_precision.shape == (4, 2)
+
+
+def test_new_rows_leave_the_known_ones_as_they_are() -> None:
+    known = drawn(4)
+    larger = known.with_rows(6)
+    for table, before in zip(larger.parameters(), known.parameters(), strict=True):
+        assert table.shape == (6, 3)
+        assert torch.equal(table[:4], before)
+
+
+def test_covariance_is_the_inverse_and_finite_at_zero() -> None:
+    precision = torch.tensor([2.0, -4.0, 0.0, 1e-30, -1e-30], dtype=torch.float64)
+    result = covariance(precision)
+    torch.testing.assert_close(result[:2], torch.tensor([0.5, -0.25], dtype=torch.float64))
+    assert torch.isfinite(result).all()
+    assert result[4] < 0 < result[3]
+
+
+def test_covariance_is_linear_below_the_smallest_precision() -> None:
+    assert float(covariance(torch.tensor(SMALLEST_PRECISION))) == pytest.approx(1 / SMALLEST_PRECISION)
+    assert float(covariance(torch.tensor(-SMALLEST_PRECISION / 2))) == pytest.approx(-1 / SMALLEST_PRECISION / 2)

@@ -103,7 +103,7 @@ def test_a_node_without_neighbours_has_no_reasons(six_nodes: Graph) -> None:
 
 
 @pytest.mark.parametrize("name", ["feat", "label_propagation"])
-def test_a_method_that_reads_no_edges_when_it_predicts_says_so(name: str, six_nodes: Graph) -> None:
+def test_a_method_that_predicts_without_edges_is_marked(name: str, six_nodes: Graph) -> None:
     explanation = explain(built(name, six_nodes), six_nodes, 1)
     assert len(explanation.effects) == 3
     assert not explanation.uses_edges

@@ -34,13 +34,13 @@ def test_margin_is_that_of_the_best_other_label() -> None:
 def test_the_neighbours_vote_without_the_node_itself(six_nodes: Graph) -> None:
     probabilities = torch.rand(6, 3).softmax(1).double()
     everyone = torch.arange(6)
-    vote = neighbour_probabilities(six_nodes, probabilities, everyone)
-    torch.testing.assert_close(vote.sum(1), torch.ones(6, dtype=torch.float64))
-    prior = vote[5]  # it has no neighbour
-    torch.testing.assert_close(vote[0], (probabilities[1] + probabilities[4] + prior) / 3)
+    found = neighbour_probabilities(six_nodes, probabilities, everyone)
+    torch.testing.assert_close(found.sum(1), torch.ones(6, dtype=torch.float64))
+    prior = found[5]  # it has no neighbour
+    torch.testing.assert_close(found[0], (probabilities[1] + probabilities[4] + prior) / 3)
     other = probabilities.clone()
     other[0] = other[0].flip(0)
-    moved = (neighbour_probabilities(six_nodes, other, everyone) - vote).abs().sum(1)
+    moved = (neighbour_probabilities(six_nodes, other, everyone) - found).abs().sum(1)
     assert moved[0] < 1e-3 < moved[1]  # by the prior alone
 
 
@@ -110,7 +110,7 @@ def test_influence_of_an_edge_is_the_mean_of_both_directions(six_nodes: Graph) -
     assert ranking.influence.tolist() == pytest.approx((5.5 * (ranking.source + ranking.target)).tolist())
 
 
-def test_a_graph_without_edges_has_no_suspicious_ones() -> None:
+def test_a_graph_without_edges_has_no_disagreeing_ones() -> None:
     graph = Graph.build(np.empty((0, 2), int), np.eye(2), [0, 1])
     assert len(find_disagreeing_edges(graph, torch.full((2, 2), 0.5)).source) == 0
 
@@ -134,7 +134,7 @@ def test_the_two_votes_are_multiplied_and_neither_outweighs_everything() -> None
     assert float(found.score[0]) == pytest.approx(expected)
 
 
-def test_as_many_edges_are_kept_as_asked_for(six_nodes: Graph) -> None:
+def test_the_limit_bounds_the_number_of_edges(six_nodes: Graph) -> None:
     probabilities, influence = torch.rand(6, 3).softmax(1), torch.rand(six_nodes.adjacency.num_entries)
     ranking = find_disagreeing_edges(six_nodes, probabilities, influence)
     assert (ranking.source < ranking.target).all()
@@ -243,11 +243,11 @@ def test_without_training_nodes_there_is_nothing() -> None:
 
 def test_the_vote_leaves_the_node_out(graph: Graph) -> None:
     rows, labels = np.asarray(averaged_features(graph)), graph.train_labels.tolist()
-    vote = centroid_probabilities(graph)
+    found = centroid_probabilities(graph)
     for v, row in enumerate(rows):
         others = [[rows[u] for u in range(len(rows)) if u != v and labels[u] == label] for label in range(3)]
         likeness = torch.tensor([float(row @ unit(np.sum(group, axis=0))) for group in others], dtype=torch.float64)
-        torch.testing.assert_close(vote[v], (SHARPNESS * likeness).softmax(0), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(found[v], (SHARPNESS * likeness).softmax(0), atol=1e-6, rtol=1e-5)
 
 
 def test_sparse_feature_probabilities_the_same(graph: Graph) -> None:
@@ -263,36 +263,36 @@ def test_sparse_feature_probabilities_the_same(graph: Graph) -> None:
 
 def test_the_only_node_of_a_class_is_not_voted_against() -> None:
     graph = Graph.build([], np.eye(3)[[0, 0, 1]], [0, 0, 1], train=[0, 1, 2])
-    vote = centroid_probabilities(graph)
-    assert vote[2].tolist() == pytest.approx([0.5, 0.5])
-    assert vote[0, 0] > 0.99
+    found = centroid_probabilities(graph)
+    assert found[2].tolist() == pytest.approx([0.5, 0.5])
+    assert found[0, 0] > 0.99
 
 
-def test_a_node_without_features_has_no_vote() -> None:
+def test_a_node_without_features_gets_uniform_probabilities() -> None:
     graph = Graph.build([], [[0.0, 0], [1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 0, 1, 1], train=range(5))
     assert centroid_probabilities(graph)[0].tolist() == pytest.approx([0.5, 0.5])
 
 
-def test_likeness_is_sharpened_twentyfold() -> None:
+def test_the_sharpness_of_similarities_is_twenty() -> None:
     features = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [3, 4]])
     graph = Graph.build([], features, [0, 0, 1, 1, 0], train=range(5))
-    vote = centroid_probabilities(graph)
+    found = centroid_probabilities(graph)
     own, other = 0.6, 0.8  # cosines of the last node with the two classes, itself left out
-    assert vote[4].tolist() == pytest.approx(
+    assert found[4].tolist() == pytest.approx(
         [1 / (1 + np.exp(20 * (other - own))), 1 / (1 + np.exp(20 * (own - other)))]
     )
 
 
 def test_the_only_node_of_a_class_is_given_the_likeness_of_the_most_alike() -> None:
     features = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [3, 4]])
-    vote = centroid_probabilities(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
+    found = centroid_probabilities(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
     grown = np.exp(20 * np.array([0.6, 0.8, 0.8]))
-    assert vote[4].tolist() == pytest.approx((grown / grown.sum()).tolist())
+    assert found[4].tolist() == pytest.approx((grown / grown.sum()).tolist())
 
 
 def test_features_that_point_away_vote_against() -> None:
     features = np.array([[1.0, 0], [1, 0], [-1, 0], [-1, 0], [0, 1]])
-    vote = centroid_probabilities(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
+    found = centroid_probabilities(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
     grown = np.exp(20 * np.array([1.0, -1, 0]))
-    assert vote[0].tolist() == pytest.approx((grown / grown.sum()).tolist())
-    assert vote[4].tolist() == pytest.approx([1 / 3] * 3)  # like neither, and alone
+    assert found[0].tolist() == pytest.approx((grown / grown.sum()).tolist())
+    assert found[4].tolist() == pytest.approx([1 / 3] * 3)  # like neither, and alone

@@ -11,7 +11,7 @@ from confgcn.confidence.novelty import STEPS, novelty, share_below
 from confgcn.graph import Graph
 
 
-def doubting(doubt: list[float]) -> Tensor:
+def uncertain(doubt: list[float]) -> Tensor:
     """Probabilities of two classes whose larger one is as much below one."""
     column = torch.tensor(doubt)
     return torch.stack([1 - column, column], 1)
@@ -23,8 +23,8 @@ def two_triangles() -> Graph:
     return Graph.build([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)], np.eye(7), [0, 1] * 3 + [0])
 
 
-def test_shared_doubt_is_more_novel_than_a_lone_one(two_triangles: Graph) -> None:
-    found = novelty(two_triangles, doubting([0.3, 0.3, 0.3, 0.01, 0.01, 0.45, 0.2]))
+def test_shared_uncertainty_is_more_novel_than_that_of_one_node(two_triangles: Graph) -> None:
+    found = novelty(two_triangles, uncertain([0.3, 0.3, 0.3, 0.01, 0.01, 0.45, 0.2]))
     assert found[:3].min() > found[3:6].max()
     assert found[0] == found[1] == found[2]
     assert found[6] > found[5]  # it has its own doubt alone, 0.2; the other triangle shares 0.157
@@ -58,12 +58,12 @@ def test_the_order_of_nodes_does_not_matter(six_nodes: Graph) -> None:
     torch.testing.assert_close(found, novelty(six_nodes, probabilities)[torch.from_numpy(order)])
 
 
-def test_one_class_leaves_no_doubt() -> None:
+def test_with_one_class_all_nodes_are_equally_novel() -> None:
     graph = Graph.build([(0, 1)], np.eye(3), [0, 0, 0])
     assert novelty(graph, torch.ones(3, 1)).tolist() == [0.5] * 3
 
 
-def test_a_doubt_is_heard_eight_edges_away_and_no_further() -> None:
+def test_uncertainty_diffuses_over_eight_edges() -> None:
     path = Graph.build([(v, v + 1) for v in range(10)], np.ones((11, 1)), [0, 1] * 5 + [0])
-    found = novelty(path, doubting([0.5] + [0.0] * 10))
+    found = novelty(path, uncertain([0.5] + [0.0] * 10))
     assert found[8] > found[9] == found[10] == pytest.approx(1 / 11)

@@ -115,7 +115,7 @@ def test_one_class(six_nodes: Graph) -> None:
 
 
 @pytest.mark.parametrize("score", ["aps", "raps", "diffused", "threshold"])
-def test_mean_coverage_is_what_was_asked_for(score: Score) -> None:
+def test_mean_coverage_is_the_target(score: Score) -> None:
     covered = []
     for seed in range(60):
         graph, probabilities = drawn_graph(400, seed)
@@ -202,7 +202,7 @@ def path() -> Graph:
     return Graph.build([(0, 1), (1, 2)], np.eye(4), [0, 1, 2, 0])
 
 
-def test_adaptive_scores_add_up_what_is_likelier_and_a_share_of_the_own() -> None:
+def test_adaptive_scores_sum_more_probable_labels_and_a_share_of_the_own() -> None:
     found = adaptive_scores(PROBABILITIES[:2], torch.tensor([0.0, 0.5], dtype=torch.float64))
     expected = torch.tensor([[0.0, 0.8, 0.5], [0.95, 0.3, 0.75]], dtype=torch.float64)
     torch.testing.assert_close(found, expected, atol=1e-7, rtol=0)
@@ -302,7 +302,7 @@ def test_one_draw_by_hand() -> None:
 
 @pytest.mark.parametrize("by_degree", [False, True])
 @pytest.mark.parametrize("score", get_args(Score))
-def test_a_hundred_draws_cover_what_was_asked_for_and_are_quick(score: Score, by_degree: bool) -> None:
+def test_a_hundred_draws_reach_the_target_and_are_fast(score: Score, by_degree: bool) -> None:
     graph, probabilities = drawn_graph(1250, 0, classes=7)
     started = time.perf_counter()
     report = coverage_report(graph, probabilities, torch.arange(1250), score=score, by_degree=by_degree)

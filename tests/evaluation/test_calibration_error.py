@@ -209,7 +209,7 @@ def test_classwise_by_hand() -> None:
 
 
 @BINNINGS
-def test_what_is_not_asked_for_is_fifteen_bins_many_draws_and_seed_zero(binning: Binning) -> None:
+def test_the_defaults_are_fifteen_bins_many_draws_and_seed_zero(binning: Binning) -> None:
     confidence, correct = predictions(80)
     error, floor, interval = (
         expected_calibration_error(confidence, correct, binning=binning),

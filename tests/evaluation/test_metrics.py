@@ -29,7 +29,7 @@ def test_log_loss_agrees_with_scikit_learn_and_with_that_of_the_logits() -> None
     assert found == pytest.approx(total_log_loss(logits, labels) / 50)
 
 
-def test_log_loss_is_finite_where_the_label_was_said_to_be_impossible() -> None:
+def test_log_loss_is_finite_for_a_label_of_probability_zero() -> None:
     certain = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
     assert log_loss(certain, torch.tensor([0, 0])) == 0.0
     assert log_loss(certain, torch.tensor([1, 0])) == pytest.approx(-math.log(2.0**-1022) / 2)

@@ -136,7 +136,7 @@ def test_summary_without_precision() -> None:
     assert [group.accuracy for group in summary.groups] == [1.0] * 4  # one node is in every quarter
 
 
-def test_tied_nodes_share_their_quarters() -> None:
+def test_tied_nodes_share_their_groups() -> None:
     probabilities = torch.tensor([[0.7, 0.3]] * 8)
     summary = summarise_confidence(probabilities, None, torch.tensor([0, 0, 1, 1, 0, 1, 1, 0]))
     assert [group.accuracy for group in summary.groups] == [0.5] * 4

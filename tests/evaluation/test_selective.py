@@ -61,7 +61,7 @@ def test_the_order_of_the_nodes_does_not_matter() -> None:
     assert aurc(confidence[order], correct[order]) == aurc(confidence, correct)
 
 
-def test_trapezoids_differ_as_the_docstring_says() -> None:
+def test_trapezoids_differ_as_documented() -> None:
     confidence, correct = predictions(20)
     curve = risk_coverage(confidence, correct)
     trapezoids = float(torch.trapezoid(curve.risk, curve.coverage)) / (1 - 1 / 20)

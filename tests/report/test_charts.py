@@ -106,14 +106,14 @@ def test_title_description_axis_labels_and_ticks_are_there_as_text() -> None:
     assert picture.attrib["role"] == "img"
 
 
-def test_hostile_words_stay_words() -> None:
+def test_hostile_text_stays_text() -> None:
     hostile = "</text><script>alert(1)</script>"
     picture = drawn(lines=[Line(hostile, [(0, 0), (1, 1)], "first")], x=Axis(hostile, 0, 10), marker=(5, hostile))
     assert words(picture).count(hostile) == 3
     assert not list(picture.iter(f"{SVG}script"))
 
 
-def test_band_rule_and_diagonal_are_drawn_where_they_are_asked_for() -> None:
+def test_band_marker_and_diagonal_are_optional() -> None:
     picture = drawn(
         x=Axis("x", 0, 1), lines=[], band=[(0, 0, 0.5), (1, 0.5, 1)], marker=(0.25, "here"), has_diagonal=True
     )

@@ -22,7 +22,7 @@ def test_the_settings_of_the_caller_are_left_as_they_were(monkeypatch: pytest.Mo
     assert dict(matplotlib.rcParams) == before
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ResourceError, match=r"pip install 'confgcn\[figures\]'"):
         figure_style()

@@ -193,7 +193,7 @@ def test_long_names_are_truncated(page_numbers: Any) -> None:
     assert "x" * 201 not in data_of(page)["names"][0]
 
 
-def test_nothing_is_said_to_be_left_out_that_would_not_help(page_numbers: Any) -> None:
+def test_nothing_is_omitted_that_would_not_save_space(page_numbers: Any) -> None:
     numbers = page_numbers([f"node {n}" for n in range(300)], list("abc"), [(n, n + 1) for n in range(299)])
     assert [text.split()[0] for text in pack(numbers, 4000).left_out] == ["Precisions", "Label", "To"]
 

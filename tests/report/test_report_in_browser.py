@@ -174,7 +174,7 @@ def test_a_searched_node_shows_what_was_predicted(opened: Page, rows: dict[str, 
         assert float(precision) == pytest.approx(float(row[f"precision_{label}"]), rel=0.01)
 
 
-def test_a_click_walks_to_a_neighbour_and_back_and_home_return(opened: Page, rows: dict[str, dict[str, str]]) -> None:
+def test_a_click_opens_a_neighbour_and_back_and_home_return(opened: Page, rows: dict[str, dict[str, str]]) -> None:
     home = opened.text("#selected")
     opened.search("1129208")
     first = opened.hash
@@ -270,7 +270,7 @@ def test_hostile_names_are_text_and_run_nothing(page: Page, page_numbers: Callab
     assert {url.partition("#")[0] for url in page.requests()} == {file.as_uri()}
 
 
-def test_a_page_without_confidences_and_with_many_classes_can_be_walked(
+def test_a_page_without_confidences_and_with_many_classes_works(
     page: Page, page_numbers: Callable[..., Any], tmp_path: Path
 ) -> None:
     numbers = page_numbers(

@@ -52,7 +52,7 @@ READ_BY: dict[str, str | None] = {
     "runs/run_records.py": "load/",
     "runs/run_tables.py": "report/",
     "runs/tune.py": "settings/",
-    "report/html.py": None,
+    "report/page.py": None,
     "io/toml.py": "settings/",
     "io/atomic_files.py": None,
     "io/checksums.py": "load/",

@@ -79,6 +79,7 @@ bench: setup
 	$(BIN)/python benchmarks/limits.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/mapped.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/exactness.py

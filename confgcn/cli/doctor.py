@@ -15,7 +15,6 @@ from confgcn.exceptions import ResourceError
 
 EXTRAS = {  # confgcn[extra]: the package that it installs
     "figures": "matplotlib",
-    "parquet": "pyarrow",
     "partition": "pymetis",
     "pyg": "torch_geometric",
     "tune": "optuna",

@@ -21,6 +21,8 @@ from confgcn.sparse import SparseMatrix, SparseStructure
 PARTS = ("train", "validation", "test")
 SPARSE_BELOW = 0.25  # share of values other than zero: below it features are kept sparse, whatever they came as
 
+MOST_DIGITS = 18  # of a 64-bit integer
+
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 
@@ -191,7 +193,22 @@ def raw_from_graph(graph: Graph) -> RawGraph:
 
 def natural_order(texts: Sequence[str]) -> IntArray:
     """The positions of the texts in order; runs of digits count as numbers, so that n2 comes before n10."""
+    numbers = _numbered(texts)
+    if numbers is not None:
+        return np.argsort(numbers, kind="stable")
     return np.array(sorted(range(len(texts)), key=lambda position: natural_key(texts[position])), dtype=np.int64)
+
+
+def _numbered(texts: Sequence[str]) -> IntArray | None:
+    """The numbers of texts that are one prefix and a number each, as ids often are."""
+    prefix = texts[0].rstrip("0123456789") if len(texts) else ""
+    ends = [text[len(prefix) :] for text in texts if text.startswith(prefix)]
+    joined = "".join(ends)
+    if len(ends) < len(texts) or not (joined.isascii() and joined.isdecimal()):
+        return None
+    if any(not end or len(end) > MOST_DIGITS or (end[0] == "0" and end != "0") for end in ends):
+        return None
+    return np.array(ends, dtype=np.int64)
 
 
 def natural_key(text: str) -> tuple[list[tuple[bool, int, str]], str]:

@@ -169,7 +169,7 @@ def test_a_column_without_a_single_number_is_no_feature(tables: Tables) -> None:
         (np.vstack([X, X[:1]]), [*IDS, "z"], "9 rows of features for 8 nodes; 1 rows without a node: 'z'"),
         (X, [*IDS[:7], "H"], "8 rows of features for 8 nodes; 1 nodes without a row: 'h'; 1 rows without a node: 'H'"),
         (X, IDS[:7], "7 ids, but the features have the shape (8, 2)"),
-        (X, [*IDS[:7], "a"], "ids: 'a' stands twice"),
+        (X, [*IDS[:7], "a"], "ids: 'a' appears twice"),
         (X, np.arange(8.0), "ids must be a row of texts or whole numbers, got float64"),
         (X[:0], IDS[:0], "0 rows of features for 8 nodes"),
         (X[:, :0], IDS, "expected a matrix with a row per node and 1 to 10,000,000 columns, got (8, 0)"),

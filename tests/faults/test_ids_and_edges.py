@@ -152,7 +152,7 @@ def test_a_near_miss_is_pointed_out(tables: Tables, node: str, meant: str) -> No
 @pytest.mark.fault("E15")
 @pytest.mark.parametrize(
     ("row", "problem"),
-    [("a,,,1,1", "id 'a' stands already in line 2"), (",,,1,1", "the id is empty"), ('"",,,1,1', "the id is empty")],
+    [("a,,,1,1", "id 'a' is already in line 2"), (",,,1,1", "the id is empty"), ('"",,,1,1', "the id is empty")],
 )
 def test_every_node_has_one_row_and_an_id(tables: Tables, row: str, problem: str) -> None:
     tables.write("nodes.csv", f"{tables.nodes}{row}\n")

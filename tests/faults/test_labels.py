@@ -180,7 +180,7 @@ def test_several_rows_or_columns_of_labels_are_refused(outside: Outside) -> None
     nodes = write_tables(outside, ALTERNATING)
     table = nodes.read_text()
     nodes.write_text(table + "n3,a,4\n")
-    naming = ["nodes.csv, line 14", "'n3' stands already in line 5", "every node has one row"]
+    naming = ["nodes.csv, line 14", "'n3' is already in line 5", "every node has one row"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
     nodes.write_text(table.replace("width", "class"))
     naming = ["nodes.csv", "label, class could each be the column of the label", "--label"]

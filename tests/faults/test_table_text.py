@@ -53,7 +53,7 @@ def test_other_columns_are_listed_beside_those_expected(tables: Tables, header: 
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("source,source", "column 'source' stands twice"),
+        ("source,source", "column 'source' appears twice in the header"),
         (",source,target", "column 1 has no name"),
         (",", "column 1 has no name"),
         (",,,", "column 1 has no name"),

@@ -1,4 +1,4 @@
-"""The bytes of a file, plain or compressed: told by its first bytes, whatever its name, and never more than a cap."""
+"""The bytes of a file, plain or compressed; which one its first bytes decide, not its name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import IO, Any
 
 from confgcn.data.formats.array_files import EXPANSION_FREE_BYTES, MAX_BYTES, MAX_EXPANSION
 from confgcn.data.input_files import naming
-from confgcn.exceptions import DataError
+from confgcn.exceptions import DataError, ResourceError
+from confgcn.io.memory import available_memory
 
 CHUNK_BYTES = 2**20
 MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory to take
@@ -23,15 +24,30 @@ MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory
 Chunks = Iterator[bytes]
 
 
-def read_content(path: Path) -> bytes:
-    """What a file holds, unpacked if it is a gz, bz2 or xz file."""
+def read_content(path: Path, *, memory_per_byte: int = 3) -> bytes:
+    """The content of a file, unpacked if it is a gz, bz2 or xz file.
+
+    A compressed file has a limit, because it can expand to any size. A plain file above ``MAX_BYTES`` is read where
+    memory has room for ``memory_per_byte`` bytes for each of the file.
+    """
     with naming(path), path.open("rb") as stream:
         head = stream.peek(16)
         unpack = next((unpack for magic, unpack in _UNPACKERS.items() if magic.match(head)), None)
-        if unpack is None:
-            return _joined(path, _chunks(stream), MAX_BYTES)
         stored = os.fstat(stream.fileno()).st_size
+        if unpack is None:
+            _check_room(path, stored, memory_per_byte)
+            return stream.read()
         return _unpacked(path, unpack(stream), min(MAX_BYTES, max(EXPANSION_FREE_BYTES, MAX_EXPANSION * stored)))
+
+
+def _check_room(path: Path, size: int, memory_per_byte: int) -> None:
+    needed = size * memory_per_byte
+    if size > MAX_BYTES and needed > available_memory():
+        raise ResourceError(
+            f"{path.absolute()}: has {size:,} bytes, and reading it takes about {needed:,} bytes of memory, more than "
+            "are free here; a graph of any size can be given as a folder of arrays (edges.npy, labels.npy, "
+            "features.npy) and trained after confgcn convert FOLDER --out OTHER --mapped"
+        )
 
 
 def _unpacked(path: Path, chunks: Chunks, most: int) -> bytes:
@@ -50,7 +66,9 @@ def _joined(path: Path, chunks: Chunks, most: int) -> bytes:
     for chunk in chunks:
         size += len(chunk)
         if size > most:
-            raise DataError(f"{path}: holds more than {most:,} bytes, which is more than is read from one file")
+            raise DataError(
+                f"{path}: unpacks to more than {most:,} bytes, the limit for a compressed file; unpack it first"
+            )
         kept.append(chunk)
     return b"".join(kept)
 

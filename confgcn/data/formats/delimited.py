@@ -1,7 +1,8 @@
-"""Tables as text: CSV as RFC 4180 has it, with commas, tabs or semicolons, in UTF-8, plain or compressed.
+"""Tables as text: CSV (RFC 4180) with commas, tabs or semicolons, in UTF-8, plain or compressed.
 
 The first record names the columns. Between records, blank lines and lines that start with # are skipped; a first
-cell that starts with # is therefore put in quotes.
+cell that starts with # is therefore put in quotes. pyarrow parses the file. Line numbers are found when a message needs
+one, by reading the file a second time.
 """
 
 from __future__ import annotations
@@ -11,62 +12,51 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
 from confgcn.data.formats.compressed import read_content
-from confgcn.data.formats.table import Column, Table, plain_numbers
+from confgcn.data.formats.table import TEXT, Column, Table, plain_numbers
 from confgcn.data.input_files import suffix_of
-from confgcn.exceptions import DataError
+from confgcn.exceptions import DataError, brief
 from confgcn.graph.validation import shown
 
 DELIMITERS = (",", "\t", ";")
-BLOCK_ROWS = 1024
+BLOCK_BYTES = 2**24  # that are parsed at once
+LONGEST_BLOCK = 2**31 - 1  # that pyarrow parses at once
 BLANK = " \r\n"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _NEEDS_QUOTES = re.compile(r"""[",;\t\r\n#]|^\s|\s$""")
 _MAY_NEED_QUOTES = re.compile(r"""[",;#\s]""")
+_SKIPPED_LINE = (b"\n#", b"\r#", b"\n ", b"\r ")  # what may be a comment or a line of spaces
+_EMPTY_LINE = (b"\n\n", b"\n\r", b"\r\r")
+_LINE = re.compile(rb"[^\r\n]+(?:\r\n|\r|\n)?|\r\n|\r|\n")
 
 
 def read_delimited(path: Path, is_text: Callable[[str], bool] | None = None) -> Table:
-    """The table in a text file.
+    """Read the table in a text file.
 
-    Columns are texts; those that are not ``is_text``, by name, become numbers at once where every cell is one, which
-    takes a tenth of the memory.
+    Columns are texts; those that are not ``is_text``, by name, are numbers where every cell is one.
     """
     content = read_content(path)
     if not content:
         raise DataError(f"{path}: the file is empty: no edges or nodes, not even a header")
-    _check_is_text(path, content)
+    text = _separated(path, content)
     chosen = is_text or bool  # no column has an empty name
-    table, mixed = _read(path, content, chosen)
-    if mixed:  # the texts of numbers that came before a word are gone
-        table, _ = _read(path, content, lambda name: name in mixed or chosen(name))
-    return table
-
-
-def _read(path: Path, content: bytes, is_text: Callable[[str], bool]) -> tuple[Table, set[str]]:
-    lines = _Lines(content)
-    records = _records(path, lines, _delimiter(path, content))
-    header = next(records, None)
-    if header is None:
-        raise DataError(f"{path}: the file is empty but for blank lines and comments: no edges or nodes")
-    _check_header(path, header)
-    lines.comments = 0  # those above the header are no rows
-    columns = _Columns(header, is_text)
-    block, numbers = [], []
-    for row in records:
-        if len(row) != len(header):
-            raise DataError(_ragged(path, lines.first, len(row), len(header)))
-        block.append(row)
-        numbers.append(lines.first)
-        if len(block) == BLOCK_ROWS:
-            columns.add(block)
-            block = []
-    columns.add(block)
-    return Table(path, columns.joined(), numbers, comments=lines.comments), columns.mixed
+    columns = _parsed(path, text, chosen)
+    if columns.mixed:  # the texts of numbers that came before a word were not kept
+        columns = _parsed(path, text, lambda name: name in columns.mixed or chosen(name))
+    lines = range(2, columns.num_rows + 2) if text.is_plain else _LineNumbers(path, columns.num_rows)
+    return Table(path, columns.joined(), lines, comments=text.comments)
 
 
 def delimited_bytes(columns: dict[str, Sequence[str]]) -> bytes:
@@ -81,46 +71,210 @@ def delimited_bytes(columns: dict[str, Sequence[str]]) -> bytes:
     return text.encode()
 
 
+def quoted(text: str) -> str:
+    """A cell, in quotes where it needs them."""
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def quoted_column(texts: list[str]) -> list[str]:
+    """All cells of a column, in quotes where they need them; a column without special characters is returned as is."""
+    return [quoted(text) for text in texts] if _MAY_NEED_QUOTES.search("".join(texts)) else texts
+
+
+@dataclass(frozen=True)
+class _Separated:
+    """The text of a table.
+
+    Attributes:
+        header: the names of the columns.
+        delimiter: between cells.
+        records: the bytes below the header, without comments and lines of spaces.
+        comments: the lines below the header that were skipped because they start with #.
+        is_plain: whether the header is the first line, every record is one line, and no line was skipped.
+    """
+
+    header: list[str]
+    delimiter: str
+    records: bytes | memoryview
+    comments: int
+    is_plain: bool
+
+
+def _separated(path: Path, content: bytes) -> _Separated:
+    if b"\0" in content:
+        _raise_for_record(path)
+    records = _Records(path, content)
+    header = next(iter(records), None)
+    if header is None:
+        raise DataError(f"{path}: the file is empty but for blank lines and comments: no edges or nodes")
+    _check_header(path, header)
+    below: bytes | memoryview = memoryview(content)[records.lines.num_bytes :]
+    end = re.escape(records.delimiter.encode()) + rb"\r\n"  # what follows a cell
+    cell = rb'(?<![^%s])"(?:[^"]|"")*+"(?![^%s])' % (end, end)
+    skipped = rb"(?<![^\r\n])(?:#[^\r\n]*|[ ]+(?=[\r\n]|\Z))(?:\r\n|\r|\n|\Z)"
+    has_quotes = b'"' in content
+    comments = 0
+    is_plain = records.lines.number == 1 and not has_quotes and not any(sign in content for sign in _EMPTY_LINE)
+    if below[:1] in (b"#", b" ") or any(sign in content for sign in _SKIPPED_LINE):
+        below, comments = _without_skipped(re.compile(rb"(?P<skipped>%s)|%s" % (skipped, cell)), below)
+        is_plain = False
+    if has_quotes and re.search(rb'(?<![^%s])"' % end, re.sub(cell, b"", below)):
+        _raise_for_record(path)  # a quote is left open, or text follows a closing one
+    return _Separated(header, records.delimiter, below, comments, is_plain)
+
+
+def _without_skipped(cell_or_skipped: re.Pattern[bytes], content: bytes | memoryview) -> tuple[bytes, int]:
+    """The content without comments and lines of spaces outside quotes, and the number of comments."""
+    comments = 0
+
+    def kept(found: re.Match[bytes]) -> bytes:
+        nonlocal comments
+        if found["skipped"] is None:
+            return found[0]
+        comments += found[0].startswith(b"#")
+        return b""
+
+    return cell_or_skipped.sub(kept, content), comments
+
+
+def _parsed(path: Path, text: _Separated, is_text: Callable[[str], bool]) -> _Columns:
+    block_bytes = BLOCK_BYTES
+    while True:
+        columns = _Columns(text.header, is_text)
+        try:
+            for batch in _batches(text, block_bytes):
+                if any(
+                    (pc.max(pc.binary_length(cells)).as_py() or 0) > csv.field_size_limit() for cells in batch.columns
+                ):
+                    _raise_for_record(path)  # where a cell has more characters than Python's csv module reads
+                columns.add(batch)
+            return columns
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error) and block_bytes < min(len(text.records), LONGEST_BLOCK):
+                block_bytes = min(16 * block_bytes, LONGEST_BLOCK)  # a record is longer than a block
+                continue
+            _raise_for_record(path)
+            raise DataError(f"{path}: not readable as CSV ({brief(error)})") from None
+
+
+def _batches(text: _Separated, block_bytes: int) -> Iterator[Any]:
+    """The cells of some records at a time, as texts."""
+    records = text.records
+    if not len(records):
+        return
+    if records[:3] == BYTE_ORDER_MARK:  # part of the first cell, but pyarrow drops it from the start of what it reads
+        records = b"\n" + records
+    names = [str(place) for place in range(len(text.header))]
+    yield from arrow_csv.open_csv(
+        pa.BufferReader(records),
+        arrow_csv.ReadOptions(use_threads=False, block_size=block_bytes, column_names=names),
+        arrow_csv.ParseOptions(delimiter=text.delimiter, newlines_in_values=not text.is_plain),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, TEXT),
+            null_values=[],
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
 class _Columns:
     """Columns that grow by blocks of rows, as texts or as numbers."""
 
     def __init__(self, header: Sequence[str], is_text: Callable[[str], bool]) -> None:
-        self._texts: dict[str, list[str]] = {name: [] for name in header if is_text(name)}
+        self._texts: dict[str, list[Any]] = {name: [] for name in header if is_text(name)}
         self._numbers: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in header if not is_text(name)}
         self._header = header
-        self.mixed: set[str] = set()  # columns in which a word came after numbers
+        self.num_rows = 0
+        self.mixed: set[str] = set()  # columns in which a word came after a block of numbers
 
-    def add(self, rows: Sequence[Sequence[str]]) -> None:
-        """Rows below those that are there."""
-        for name, cells in zip(self._header, zip(*rows, strict=True), strict=bool(rows)):
-            numbers = plain_numbers(cells) if name in self._numbers else None
+    def add(self, batch: Any) -> None:
+        """Append the rows of a batch."""
+        self.num_rows += batch.num_rows
+        if not batch.num_rows:
+            return
+        for name, cells in zip(self._header, batch.columns, strict=True):
+            numbers = _numbers(cells) if name in self._numbers else None
             if numbers is not None:
                 self._numbers[name].append(numbers)
             elif name in self._texts:
-                self._texts[name].extend(cells)
+                self._texts[name].append(cells)
             elif self._numbers[name]:
                 self.mixed.add(name)
             else:
                 del self._numbers[name]
-                self._texts[name] = list(cells)
+                self._texts[name] = [cells]
 
     def joined(self) -> dict[str, Column]:
-        """The columns in the order of the header; none of the numbers where a column has no row."""
+        """The columns in the order of the header; a column without rows is one of texts."""
         joined: dict[str, Column] = {}
         for name in self._header:
-            blocks = self._numbers.get(name)
-            joined[name] = np.concatenate(blocks) if blocks else self._texts.get(name, [])
+            numbers, texts = self._numbers.get(name), self._texts.get(name, [])
+            joined[name] = np.concatenate(numbers) if numbers else pa.chunked_array(texts, TEXT).combine_chunks()
         return joined
+
+
+def _numbers(cells: Any) -> npt.NDArray[np.float64] | None:
+    """Cells as numbers, if each of them is one.
+
+    pyarrow reads plain numbers and rounds them as Python does; Python decides about spaces, other digits and NaN.
+    """
+    try:
+        numbers = pc.cast(cells, pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return plain_numbers(cells.to_pylist())
+    return plain_numbers(cells.to_pylist()) if np.isnan(numbers).any() else numbers
+
+
+class _LineNumbers(Sequence[int]):
+    """The first line of each record below the header, found when one of them is needed."""
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._path = path
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> int: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[int]: ...
+    def __getitem__(self, row: int | slice) -> int | Sequence[int]:
+        return self._numbers[row]
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        records = _Records(self._path, read_content(self._path))
+        return [records.lines.first for _ in records][1:]
+
+
+class _Records:
+    """The records of a file one by one with their lines: slow, for the header and for messages."""
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self._path = path
+        self.lines = _Lines(content)
+        self.delimiter = "\t" if suffix_of(path) == ".tsv" else _frequent_delimiter(content)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        try:
+            for record in csv.reader(self.lines, delimiter=self.delimiter, strict=True):
+                yield record
+                self.lines.between_records = True
+        except csv.Error as error:
+            place = f"{self._path}, line {self.lines.first}"
+            raise DataError(f"{place}: not a CSV record ({error}); is a quote left open?") from None
 
 
 class _Lines:
     """The lines of a file for the csv module, without the blank ones and comments between records."""
 
     def __init__(self, content: bytes) -> None:
-        self._lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+        self._lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="surrogateescape", newline="")
+        self.num_bytes = len(BYTE_ORDER_MARK) if content.startswith(BYTE_ORDER_MARK) else 0
         self.number = 0
         self.first = 0  # the first line of the last record
-        self.comments = 0
         self.between_records = True
 
     def __iter__(self) -> Iterator[str]:
@@ -129,41 +283,39 @@ class _Lines:
     def __next__(self) -> str:
         for line in self._lines:
             self.number += 1
+            self.num_bytes += len(line.encode(errors="surrogateescape"))
             if not self.between_records:
                 return line
-            if line.startswith("#"):
-                self.comments += 1
-            elif line.strip(BLANK):
+            if not line.startswith("#") and line.strip(BLANK):
                 self.between_records = False
                 self.first = self.number
                 return line
         raise StopIteration
 
 
-def _records(path: Path, lines: _Lines, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
-        for record in reader:
-            yield record
-            lines.between_records = True
-    except csv.Error as error:
-        raise DataError(f"{path}, line {lines.first}: not a CSV record ({error}); is a quote left open?") from None
+def _raise_for_record(path: Path) -> None:
+    """Raise the error of the first line that is not text, else of the first record that does not fit the header."""
+    content = read_content(path)
+    for number, found in enumerate(_LINE.finditer(content), start=1):
+        try:
+            line = found[0].decode()
+        except UnicodeDecodeError:
+            raise DataError(f"{path}, line {number}: not UTF-8 text; write the table as UTF-8") from None
+        if "\0" in line:
+            raise DataError(f"{path}, line {number}: not text, it holds the byte NUL; write the table as UTF-8 text")
+    records = _Records(path, content)
+    expected = None
+    for record in records:
+        expected = len(record) if expected is None else expected
+        if len(record) != expected:
+            raise DataError(
+                f"{path}, line {records.lines.first}: {len(record)} fields, but the header has {expected}; "
+                'put a cell that holds the separator in quotes: "..."'
+            )
 
 
-def _check_is_text(path: Path, content: bytes) -> None:
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8 text; write the table as UTF-8") from None
-    if b"\0" in content:
-        line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        raise DataError(f"{path}, line {line}: not text, it holds the byte NUL; write the table as UTF-8 text")
-
-
-def _delimiter(path: Path, content: bytes) -> str:
-    if suffix_of(path) == ".tsv":
-        return "\t"
+def _frequent_delimiter(content: bytes) -> str:
+    """The delimiter that is most frequent in the header, outside quotes."""
     header, quotes = [], 0
     for line in _Lines(content):
         header.append(line)
@@ -175,26 +327,14 @@ def _delimiter(path: Path, content: bytes) -> str:
 
 
 def _check_header(path: Path, header: list[str]) -> None:
+    try:
+        "".join(header).encode()
+    except UnicodeEncodeError:
+        _raise_for_record(path)
     twice = [name for name, times in Counter(header).items() if times > 1 and name]
     if twice:
-        raise DataError(f"{path}: column {shown(twice[0])} stands twice in the header; rename one")
+        raise DataError(f"{path}: column {shown(twice[0])} appears twice in the header; rename one")
     if "" in header:
         raise DataError(
             f"{path}: column {header.index('') + 1} has no name; is it a row index? Then write the table without it"
         )
-
-
-def _ragged(path: Path, line: int, found: int, expected: int) -> str:
-    return (
-        f"{path}, line {line}: {found} fields, but the header has {expected}; "
-        'put a cell that holds the separator in quotes: "..."'
-    )
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
-
-
-def quoted_column(texts: list[str]) -> list[str]:
-    """All texts, quoted where they need it; numbers never do, and are not looked at one by one."""
-    return [quoted(text) for text in texts] if _MAY_NEED_QUOTES.search("".join(texts)) else texts

@@ -7,8 +7,10 @@ from pathlib import Path
 from unicodedata import normalize
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from confgcn.data.formats.table import MOST_NAMES, Table, listed, shortened, word
+from confgcn.data.formats.table import MOST_NAMES, Table, arrow_texts, listed, shortened, word
 from confgcn.exceptions import DataError
 from confgcn.graph.validation import IntArray, shown
 
@@ -47,24 +49,26 @@ def edge_columns(edges: Table, source: str | None, target: str | None, ignore: C
 
 def end_positions(
     edges: Table,
-    ends: Sequence[Sequence[str]],
+    ends: Sequence[pa.Array],
     ids: Sequence[str],
     nodes: Path | None,
     also_known: Collection[str] = (),
 ) -> IntArray:
-    """Where the ends of each edge stand in ``ids``, (M, 2).
+    """The positions in ``ids`` of the two ends of each edge, (M, 2).
 
-    ``nodes`` is the file that those come from, and ``also_known`` could have been named by edges as well.
+    ``nodes`` is the file of the ids; ``also_known`` are further nodes, for the message about an unknown one.
     """
-    place = {text: position for position, text in enumerate(ids)}
-    pairs = np.array([[place.get(text, -1) for text in end] for end in ends], dtype=np.int64).T.reshape(-1, 2)
+    known_ids = arrow_texts(ids)
+    found = [pc.fill_null(pc.index_in(end, value_set=known_ids), -1).to_numpy() for end in ends]
+    pairs = np.stack(found, axis=1).astype(np.int64)
     for end in ends:
-        if "" in end:
-            raise DataError(f"{edges.place(end.index(''))}: the id of a node is empty")
+        row = pc.index(end, "").as_py()
+        if row >= 0:
+            raise DataError(f"{edges.place(row)}: the id of a node is empty")
     unknown = (pairs < 0).any(1)
     if unknown.any():
         row = int(np.argmax(unknown))
-        text = ends[int(np.argmax(pairs[row] < 0))][row]
+        text = ends[int(np.argmax(pairs[row] < 0))][row].as_py()
         known = {*ids, *also_known}
         raise DataError(
             f"{edges.place(row)}: node {shown(text)} is not in {nodes} ({int(unknown.sum())} such rows); "
@@ -97,5 +101,5 @@ def _did_you_mean(text: str, known: Collection[str]) -> str:
     found = next((other for other in near if other != text and other in known), None)
     if found is None:
         return ""
-    said = ascii(found) if found in (composed, decomposed) else shown(found)  # on paper they look the same
-    return f"; did you mean {said}? Ids are compared letter by letter"
+    spelled = ascii(found) if found in (composed, decomposed) else shown(found)  # the two forms look alike
+    return f"; did you mean {spelled}? Ids are compared letter by letter"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -91,32 +91,32 @@ def encode_columns(
 
 
 def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: bool) -> None:
-    texts = table.texts(name)
-    levels = [level for level in dict.fromkeys(texts) if not is_blank(level)]
-    many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > len(texts))
+    distinct, codes = table.levels(name)
+    levels = [level for level in distinct if not is_blank(level)]
+    many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > len(table))
     if not levels:
         encoded.remarks.append(f"{table.path}: column {shown(name)} is empty: not used")
     elif many and not asked:
-        row = _first_text(texts)
+        text, place = _first_text(table, distinct, codes)
         encoded.remarks.append(
             f"{table.path}: column {shown(name)} is text with {len(levels):,} different values, for example "
-            f"{texts[row][:50]!r} in {table.unit} {table.lines[row]}: not used as a feature"
+            f"{text[:50]!r} in {place}: not used as a feature"
         )
     else:
-        encoded.columns[name] = _category(texts, levels)
-        doubt = "" if asked else _doubt(table, texts, levels)
+        encoded.columns[name] = _category(distinct, codes, levels)
+        doubt = "" if asked else _doubt(levels, lambda: _first_text(table, distinct, codes))
         if doubt:
             encoded.remarks.append(f"{table.path}: column {shown(name)} is taken as a category, but {doubt}")
 
 
-def _doubt(table: Table, texts: Sequence[str], levels: Sequence[str]) -> str:
+def _doubt(levels: Sequence[str], first_text: Callable[[], tuple[str, str]]) -> str:
     """Why a category may have been meant as a number, if it may."""
     if all(parsed_number(level.replace(",", ".")) is not None for level in levels):
         return "its values look like numbers with a decimal comma; write a point"
     if 2 * sum(parsed_number(level) is not None for level in levels) <= len(levels):
         return ""
-    row = _first_text(texts)
-    return f"most of its values are numbers; {shown(texts[row])} in {table.unit} {table.lines[row]} is none"
+    text, place = first_text()
+    return f"most of its values are numbers; {shown(text)} in {place} is none"
 
 
 def _encode_like(
@@ -154,15 +154,15 @@ def _encode_like(
 
 
 def _encode_known_levels(encoded: EncodedColumns, table: Table, name: str, levels: Sequence[str]) -> None:
-    texts = table.texts(name)
+    distinct, codes = table.levels(name)
     known = set(levels)
-    new = [text for text in dict.fromkeys(texts) if text not in known and not is_blank(text)]
+    new = [text for text in distinct if text not in known and not is_blank(text)]
     if new:
         encoded.remarks.append(
             f"{table.path}: column {shown(name)} has {len(new)} values that training never saw, taken as none: "
             f"{_examples(new)}"
         )
-    encoded.columns[name] = _category(texts, levels)
+    encoded.columns[name] = _category(distinct, codes, levels)
 
 
 def _levels_by_column(like: Iterable[str]) -> dict[str, list[str]]:
@@ -173,9 +173,10 @@ def _levels_by_column(like: Iterable[str]) -> dict[str, list[str]]:
     return levels
 
 
-def _category(texts: Sequence[str], levels: Sequence[str]) -> _Category:
-    codes = {level: code for code, level in enumerate(levels)}
-    return _Category(levels, np.array([codes.get(text, -1) for text in texts], dtype=np.int64))
+def _category(distinct: Sequence[str], codes: IntArray, levels: Sequence[str]) -> _Category:
+    """A column whose rows have the text ``distinct[code]``, as one of these levels or none."""
+    places = {level: place for place, level in enumerate(levels)}
+    return _Category(levels, np.array([places.get(text, -1) for text in distinct], dtype=np.int64)[codes])
 
 
 def _one_hot(column: _Category, num_rows: int) -> sp.csr_matrix:
@@ -188,24 +189,27 @@ def _numbers(table: Table, name: str) -> Floats | None:
     column = table.columns[name]
     if isinstance(column, np.ndarray):
         return None if np.isnan(column).all() else column.astype(np.float64)
-    numbers = plain_numbers(column)
-    if numbers is None:  # slower, but blanks and words are told from numbers
-        return _numbers_among(column)
-    return numbers if len(numbers) else None
+    distinct, codes = table.levels(name)
+    if not distinct:
+        return None
+    numbers = plain_numbers(distinct)
+    if numbers is None:  # some are blanks or words
+        numbers = _numbers_among(distinct)
+    return None if numbers is None else numbers[codes]
 
 
-def _numbers_among(texts: Sequence[str]) -> Floats | None:
-    distinct = {text: text.strip().lower() for text in dict.fromkeys(texts)}
-    words = {word for word in distinct.values() if word and word not in MISSING_WORDS}
-    meaning: dict[str, float] = dict(TRUTH) if words <= TRUTH.keys() else {}
-    for word in words - meaning.keys():
-        value = parsed_number(word)
+def _numbers_among(distinct: Sequence[str]) -> Floats | None:
+    bare = [text.strip().lower() for text in distinct]
+    given = {text for text in bare if text and text not in MISSING_WORDS}
+    meaning: dict[str, float] = dict(TRUTH) if given <= TRUTH.keys() else {}
+    for text in given - meaning.keys():
+        value = parsed_number(text)
         if value is None:
             return None
-        meaning[word] = value
-    if not words:
+        meaning[text] = value
+    if not given:
         return None
-    return np.array([meaning.get(distinct[text], np.nan) for text in texts], dtype=np.float64)
+    return np.array([meaning.get(text, np.nan) for text in bare], dtype=np.float64)
 
 
 def parsed_number(text: str) -> float | None:
@@ -239,8 +243,10 @@ def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, 
     return np.where(gaps, fill, numbers)
 
 
-def _first_text(texts: Sequence[str]) -> int:
-    return next(row for row, text in enumerate(texts) if not is_blank(text) and parsed_number(text) is None)
+def _first_text(table: Table, distinct: Sequence[str], codes: IntArray) -> tuple[str, str]:
+    """The first text of a column that is no number, and the line or row of it."""
+    code = next(code for code, text in enumerate(distinct) if not is_blank(text) and parsed_number(text) is None)
+    return distinct[code], f"{table.unit} {table.lines[int(np.argmax(codes == code))]}"
 
 
 def _not_a_number(table: Table, name: str) -> str:

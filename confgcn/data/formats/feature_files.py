@@ -111,7 +111,7 @@ def _texts(path: Path, key: str, array: npt.NDArray[Any]) -> tuple[str, ...]:
     texts = tuple(map(str, array.tolist()))
     twice = next((text for text, times in Counter(texts).items() if times > 1), None)
     if twice is not None:
-        raise DataError(f"{path}: {key}: {shown(twice)} stands twice")
+        raise DataError(f"{path}: {key}: {shown(twice)} appears twice")
     return texts
 
 

@@ -30,6 +30,7 @@ from confgcn.io.atomic_files import write_atomic
 ID_COLUMN = "node id"  # an attribute may be called id
 REFUSED = {"hyperedge": "hyperedges", "port": "ports", "endpoint": "hyperedges", "locator": "links to other files"}
 EDGE_ENDS = ("source", "target")
+MEMORY_PER_BYTE = 20  # of a file, for the texts of its values
 CELL_BYTES = 8  # of a value that many nodes share, or lack
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -81,7 +82,7 @@ def read_graphml(
     if options.source or options.target or options.node_id:
         raise UsageError("GraphML says itself what an edge and an id is: --source, --target, --id are for tables")
     reader = _Reader(path, options.ignore)
-    reader.read(read_content(path))
+    reader.read(read_content(path, memory_per_byte=MEMORY_PER_BYTE))
     edges, nodes = reader.edges.table(path, declared=False), reader.nodes.table(path, declared=True)
     ignore = tuple(name for name in options.ignore if name in {*edges.columns, *nodes.columns})
     return graph_from_tables(

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection
 
+import numpy as np
+
 from confgcn.data.formats.feature_columns import parsed_number
 from confgcn.data.formats.table import Table, is_blank
 from confgcn.exceptions import DataError
@@ -32,8 +34,10 @@ def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = 
 
     A column that was not ``asked`` for by name and has another label for every node may hold names of nodes.
     """
-    labels = [None if is_blank(text) else text for text in table.texts(column)]
-    counts = Counter(label for label in labels if label is not None)
+    levels, codes = table.levels(column)
+    known = np.array([None if is_blank(level) else level for level in levels], dtype=object)
+    sizes = np.bincount(codes, minlength=len(levels)).tolist()
+    counts = Counter({level: size for level, size in zip(known, sizes, strict=True) if level is not None})
     check_label_texts(counts, f"{table.path}, column {shown(column)}")
     if not counts:
         remarks.append(f"{table.path}: column {shown(column)}, which holds the labels, is blank in every row")
@@ -50,6 +54,7 @@ def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = 
             f"if it is none, say which column holds the labels with --label, or leave it out with --ignore {column}"
         )
     remarks += _first(_look_alikes(table, counts))
+    labels: list[str | None] = known[codes].tolist()
     return labels
 
 
@@ -109,12 +114,13 @@ def _check_single(labels: Collection[str], place: str) -> None:
 
 def read_split(table: Table, column: str) -> list[str]:
     """The part of the split that each node is in, "" for none."""
-    texts = table.texts(column)
-    meaning = {text: SPLIT_WORDS.get(text.strip().lower(), "") for text in dict.fromkeys(texts)}
-    for row, text in enumerate(texts):
-        if not meaning[text] and not is_blank(text):
+    levels, codes = table.levels(column)
+    meaning = np.array([SPLIT_WORDS.get(level.strip().lower(), "") for level in levels], dtype=object)
+    for code, level in enumerate(levels):
+        if not meaning[code] and not is_blank(level):
+            place = table.place(int(np.argmax(codes == code)))
             raise DataError(
-                f"{table.place(row)}, column {shown(column)}: {shown(text)}: expected train, validation or test, or "
-                "nothing"
+                f"{place}, column {shown(column)}: {shown(level)}: expected train, validation or test, or nothing"
             )
-    return [meaning[text] for text in texts]
+    split: list[str] = meaning[codes].tolist()
+    return split

@@ -7,13 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from confgcn.exceptions import UsageError
-from confgcn.graph.validation import FLOAT32_MAX
+from confgcn.exceptions import DataError, UsageError
+from confgcn.graph.validation import FLOAT32_MAX, IntArray
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 ID_NAMES = ("id", "node", "node_id", "nodeid")
@@ -24,7 +26,10 @@ LONGEST_WHOLE = 1e15  # written without an exponent
 MOST_NAMES = 10  # that a message lists
 LONGEST_NAME = 40  # characters of each
 
-Column = Sequence[str] | npt.NDArray[Any]  # an array holds whole numbers, floats or booleans
+TEXT = pa.large_string()
+Column: TypeAlias = (
+    Sequence[str] | npt.NDArray[Any] | pa.Array
+)  # of numpy: whole numbers, floats or booleans; of Arrow: texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,29 @@ class Table:
     def texts(self, name: str) -> Sequence[str]:
         """A column as texts: whole numbers as digits alone, a missing number as nothing."""
         column = self.columns[name]
-        return column_texts(column) if isinstance(column, np.ndarray) else column
+        if isinstance(column, np.ndarray):
+            return column_texts(column)
+        return column.to_numpy(zero_copy_only=False).tolist() if isinstance(column, pa.Array) else column
+
+    def arrow_texts(self, name: str) -> pa.Array:
+        """The same as an array of Arrow."""
+        column = self.columns[name]
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+            return pc.cast(pa.array(column), TEXT)
+        return column if isinstance(column, pa.Array) else arrow_texts(self.texts(name))
+
+    def levels(self, name: str) -> tuple[list[str], IntArray]:
+        """The distinct texts of a column in the order of their first rows, and for each row the place of its text."""
+        encoded = pc.dictionary_encode(self.arrow_texts(name))
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def arrow_texts(texts: Sequence[str]) -> pa.Array:
+    """Texts as an array of Arrow."""
+    try:
+        return pa.array(texts, TEXT)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{error.object!r} is not valid text: it cannot be written as UTF-8") from None
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from confgcn.data.formats.edge_columns import edge_columns, end_positions
@@ -37,13 +38,14 @@ def graph_from_tables(
     """
     options = options.for_columns({*edges.columns, *(() if nodes is None else nodes.columns)})
     _check_named_columns(edges, nodes, options)
-    ends = [edges.texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
+    ends = [edges.arrow_texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
     if not len(edges) and (nodes is None or not options.allow_edgeless):
         raise DataError(f"{edges.path}: no edges; for a graph without any, give a table of nodes and --allow-edgeless")
     remarks = [remark for table in (edges, nodes) if table is not None for remark in _skipped(table)]
     trained = frozenset(known)
+    named: list[str] = pc.unique(pa.chunked_array(ends)).to_pylist() if nodes is None or trained else []
     if nodes is None:
-        ids: Sequence[str] = [end for end in dict.fromkeys([*ends[0], *ends[1]]) if end not in trained]
+        ids: Sequence[str] = [end for end in named if end not in trained]
         if features is not None:
             end_positions(edges, ends, [*features.own_ids, *trained], features.path)
         columns = {} if ids else _no_rows(like or ())
@@ -52,7 +54,7 @@ def graph_from_tables(
     if features is not None:
         columns |= _with_matrix(columns, features, ids, options, like, remarks)
     own = set(ids) if trained else set()
-    old = [end for end in dict.fromkeys(chain(*ends)) if end in trained and end not in own] if trained else []
+    old = [end for end in named if end in trained and end not in own]
     positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path, also_known=trained)
     if nodes is None and trained and ids:
         remarks.append(
@@ -77,7 +79,8 @@ def _read_nodes(
     if id_column is None:
         raise DataError(_no_id_column(nodes))
     ids = nodes.texts(id_column)
-    _check_ids(nodes, ids)
+    if "" in ids or len(set(ids)) < len(ids):
+        _refuse_ids(nodes, ids)
     label = _node_column(nodes, "label", LABEL_NAMES, options)
     if label is None and like is None:
         remarks.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
@@ -192,14 +195,14 @@ def _node_column(nodes: Table, option: str, words: Sequence[str], options: Table
     return found[0] if found else None
 
 
-def _check_ids(nodes: Table, ids: Sequence[str]) -> None:
+def _refuse_ids(nodes: Table, ids: Sequence[str]) -> None:
     first: dict[str, int] = {}
     for row, text in enumerate(ids):
         if not text:
             raise DataError(f"{nodes.place(row)}: the id is empty")
         if first.setdefault(text, row) != row:
             raise DataError(
-                f"{nodes.place(row)}: id {shown(text)} stands already in {nodes.unit} {nodes.lines[first[text]]}; "
+                f"{nodes.place(row)}: id {shown(text)} is already in {nodes.unit} {nodes.lines[first[text]]}; "
                 "every node has one row"
             )
 

@@ -12,7 +12,7 @@ import pytest
 
 from confgcn.data.formats import compressed
 from confgcn.data.formats.compressed import read_content
-from confgcn.exceptions import DataError
+from confgcn.exceptions import DataError, ResourceError
 
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 packers = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
@@ -64,16 +64,28 @@ def test_x15_a_bomb_is_refused_while_it_is_unpacked(
     (tmp_path / "bomb").write_bytes(pack(bytes(5_000_000)))
     assert len(read_content(tmp_path / "bomb")) == 5_000_000
     monkeypatch.setattr(compressed, "EXPANSION_FREE_BYTES", 10_000)
-    with pytest.raises(DataError, match=r"bomb: holds more than"):
+    with pytest.raises(DataError, match=r"bomb: unpacks to more than .*; unpack it first"):
         read_content(tmp_path / "bomb")
 
 
-def test_a_plain_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_file_above_the_limit_is_read_where_memory_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "table.csv").write_bytes(b"x" * 100)
-    monkeypatch.setattr(compressed, "MAX_BYTES", 100)
-    assert read_content(tmp_path / "table.csv") == b"x" * 100
     monkeypatch.setattr(compressed, "MAX_BYTES", 99)
-    with pytest.raises(DataError, match="holds more than 99 bytes"):
+    assert read_content(tmp_path / "table.csv") == b"x" * 100
+    monkeypatch.setattr(compressed, "available_memory", lambda: 299)
+    with pytest.raises(ResourceError, match=r"table\.csv: has 100 bytes.*takes about 300 .*convert FOLDER .* --mapped"):
+        read_content(tmp_path / "table.csv")
+
+
+def test_a_table_larger_than_memory_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "table.csv").open("wb") as stream:
+        stream.truncate(3 * 2**30)  # takes no room on the disk
+    monkeypatch.setattr(compressed, "available_memory", lambda: 2**30)
+    with pytest.raises(ResourceError, match=r"3,221,225,472 bytes"):
         read_content(tmp_path / "table.csv")
 
 

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from confgcn.data.formats.edge_columns import EDGE_NAMES, edge_columns, end_positions
-from confgcn.data.formats.table import Table
+from confgcn.data.formats.table import Table, arrow_texts
 from confgcn.exceptions import DataError
+from confgcn.graph.validation import IntArray
+
+
+def positions(edges: Table, ends: list[list[str]], ids: list[str], nodes: Path | None) -> IntArray:
+    return end_positions(edges, [arrow_texts(end) for end in ends], ids, nodes)
 
 
 def table_of(*names: str) -> Table:
@@ -53,35 +58,35 @@ def test_e14_e21_a_third_column_is_an_error_until_it_is_ignored(extra: str) -> N
 
 def test_ends_are_positions_of_ids() -> None:
     ends = [["a", "b"], ["b", "c"]]
-    assert end_positions(table_of(), ends, ["c", "b", "a"], None).tolist() == [[2, 1], [1, 0]]
+    assert positions(table_of(), ends, ["c", "b", "a"], None).tolist() == [[2, 1], [1, 0]]
 
 
 def test_e15_an_end_that_is_no_node_names_line_id_and_count() -> None:
     edges = Table(Path("edges.csv"), {}, [2, 3, 7])
     words = r"edges\.csv, line 3: node 'x' is not in nodes\.csv \(2 such rows\); 2 nodes are known$"
     with pytest.raises(DataError, match=words):
-        end_positions(edges, [["a", "b", "x"], ["b", "x", "y"]], ["a", "b"], Path("nodes.csv"))
+        positions(edges, [["a", "b", "x"], ["b", "x", "y"]], ["a", "b"], Path("nodes.csv"))
 
 
 @pytest.mark.parametrize(("given", "there"), [("7.0", "7"), ("7", "7.0"), (" a", "a"), ("a", "a "), ("-1", None)])
 def test_e01_e02_an_end_that_is_nearly_a_node_gets_a_hint(given: str, there: str | None) -> None:
     words = "" if there is None else f"; did you mean '{there}'"
     with pytest.raises(DataError, match=rf"2 nodes are known{words}") as caught:
-        end_positions(table_of(), [[given], ["b"]], ["b", there or "c"], Path("nodes.csv"))
+        positions(table_of(), [[given], ["b"]], ["b", there or "c"], Path("nodes.csv"))
     assert ("did you mean" in str(caught.value)) == (there is not None)
 
 
 def test_an_empty_end_names_its_line() -> None:
     with pytest.raises(DataError, match=r"edges\.csv, line 2: the id of a node is empty"):
-        end_positions(table_of(), [["a"], [""]], ["a", ""], None)
+        positions(table_of(), [["a"], [""]], ["a", ""], None)
 
 
 def test_a_long_or_composed_id_is_shown_so_that_it_can_be_told(tmp_path: Path) -> None:
     edges = Table(tmp_path / "edges.csv", {"source": ["x" * 9000], "target": ["a"]}, [2])
     with pytest.raises(DataError, match=r"'x{60}'\.\.\. \(9,000 characters\) is not in .*; 1 nodes are known$"):
-        end_positions(edges, [["x" * 9000], ["a"]], ["a"], tmp_path / "nodes.csv")
+        positions(edges, [["x" * 9000], ["a"]], ["a"], tmp_path / "nodes.csv")
     with pytest.raises(DataError, match=r"did you mean 'e\\u0301'\? Ids are compared letter by letter"):
-        end_positions(edges, [["\u00e9"], ["e\u0301"]], ["e\u0301"], tmp_path / "nodes.csv")
+        positions(edges, [["\u00e9"], ["e\u0301"]], ["e\u0301"], tmp_path / "nodes.csv")
 
 
 def test_of_many_columns_a_message_lists_some() -> None:

@@ -116,7 +116,7 @@ def test_an_archive_may_hold_ids_and_names(tmp_path: Path) -> None:
     [
         pytest.param({"ids": ["a"]}, r"1 ids, but the features have the shape \(3, 2\)", id="too few ids"),
         pytest.param({"feature_names": ["a"]}, "1 feature_names, but", id="too few names"),
-        pytest.param({"ids": ["a", "b", "a"]}, "ids: 'a' stands twice", id="id twice"),
+        pytest.param({"ids": ["a", "b", "a"]}, "ids: 'a' appears twice", id="id twice"),
         pytest.param({"ids": [0.5, 1, 2]}, "ids must be a row of texts or whole numbers", id="float ids"),
     ],
 )
@@ -235,7 +235,7 @@ def test_what_a_header_leaves_over_is_no_part_that_may_be_lost(tmp_path: Path) -
 
 def test_long_texts_of_a_file_are_shortened(tmp_path: Path) -> None:
     long = "x" * 3000
-    with pytest.raises(DataError, match=r"ids: 'x{60}'\.\.\. \(3,000 characters\) stands twice"):
+    with pytest.raises(DataError, match=r"ids: 'x{60}'\.\.\. \(3,000 characters\) appears twice"):
         read_node_features(archived(tmp_path, features=NUMBERS, ids=[long, "b", long]))
     with pytest.raises(DataError, match=r"found (y{40}\.\.\.|x)") as raised:
         read_node_features(archived(tmp_path, **{"x": NUMBERS, "y" * 3000: NUMBERS}))

@@ -133,9 +133,7 @@ def test_s05_a_document_type_is_refused_before_anything_expands(tmp_path: Path) 
             {"edges": '<edge source="a"/>'}, "line 8: the element edge has no attribute target", id="no target"
         ),
         pytest.param({"edges": '<edge source="a" target="z"/>'}, r"line 8: node 'z' is not in", id="E15 unknown end"),
-        pytest.param(
-            {"nodes": '<node id="a"/>\n<node id="a"/>\n'}, "line 7: id 'a' stands already in line 6", id="twice"
-        ),
+        pytest.param({"nodes": '<node id="a"/>\n<node id="a"/>\n'}, "line 7: id 'a' is already in line 6", id="twice"),
         pytest.param({"keys": ""}, "key 'd0' is not declared", id="undeclared"),
         pytest.param(
             {"nodes": '<node id="a"><data key="d0">1</data><data key="d0">2</data></node>'},

@@ -74,7 +74,7 @@ def test_e15_a_node_without_edges_is_isolated_and_an_edge_without_node_an_error(
 
 
 def test_an_id_that_stands_twice_names_both_lines() -> None:
-    with pytest.raises(DataError, match=r"nodes\.csv, line 4: id 'a' stands already in line 2"):
+    with pytest.raises(DataError, match=r"nodes\.csv, line 4: id 'a' is already in line 2"):
         joined(nodes={"id": ["a", "b", "a"], "x": [*"123"]})
 
 
@@ -205,5 +205,5 @@ def test_without_a_table_of_nodes_an_end_must_have_a_row_of_features() -> None:
 
 def test_a_long_id_that_stands_twice_is_shortened() -> None:
     long = "x" * 3000
-    with pytest.raises(DataError, match=r"id 'x{60}'\.\.\. \(3,000 characters\) stands already in line 2"):
+    with pytest.raises(DataError, match=r"id 'x{60}'\.\.\. \(3,000 characters\) is already in line 2"):
         joined(nodes={"id": [long, long], "size": ["1", "2"]})

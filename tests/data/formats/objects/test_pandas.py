@@ -106,7 +106,7 @@ def test_no_edges_are_edges_too() -> None:
         (
             (EDGES, nodes(age=[1, 2, 3]).assign(id=[7, 7, 8])),
             {},
-            "frame of nodes, row 1: id '7' stands already in row 0",
+            "frame of nodes, row 1: id '7' is already in row 0",
         ),
         ((EDGES, nodes()[:2]), {}, "frame of edges, row 0: node '8' is not in frame of nodes"),
         ((EDGES, nodes(label=[0, 1, -100])), {}, "node 2 has -100"),

@@ -717,7 +717,7 @@ def test_frames_of_new_nodes_may_name_known_ones_and_lack_levels() -> None:
     new = pd.DataFrame({"id": ["q"], "age": [20.0], "town": ["x"]})
     more = pd.DataFrame({"source": ["q", "q"], "target": ["p0", "p2"]})
     assert estimator.predict((more, new))[0] == "a"
-    with pytest.raises(DataError, match="columns are joined by name"):
+    with pytest.raises(DataError, match="columns are identified by name"):
         estimator.predict(np.zeros((41, 41)), np.zeros((41, 4)))
 
 

@@ -1,4 +1,4 @@
-"""The table of named graphs, and the one function that loads any of them."""
+"""The table of named graphs, and the function that loads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph with new nodes and edges joined to it, by the nodes' names."""
+"""Add new nodes and edges to a graph; nodes are identified by their names."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from confgcn.sparse import SparseMatrix, SparseStructure
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """Old and new nodes in natural order.
+    """A graph with old and new nodes in natural order.
 
     Attributes:
-        graph: with the old split, new nodes of known label as test nodes, and ids that count on from the old ones.
-        known: where each node of the old graph stands, (old,).
-        new: where the new ones stand, sorted.
-        listed: where the nodes stand that the addition names, in its order.
+        graph: has the old training and validation nodes; new nodes with a label are its test nodes. The ``node_ids`` of
+            old nodes are kept, those of new nodes follow.
+        known: the positions of the nodes of the old graph, in their old order.
+        new: the positions of the new nodes, sorted.
+        listed: the positions of the nodes of the addition, in its order.
     """
 
     graph: Graph
@@ -39,10 +40,10 @@ class Extension:
     listed: Tensor
 
 
-def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = False) -> Extension:
-    """Join what ``addition`` lists: edges are added, nodes that the graph knows keep their features and labels.
+def extend_graph(graph: Graph, addition: RawGraph, *, update_features: bool = False) -> Extension:
+    """Add the nodes and edges of ``addition``; nodes that are in the graph already keep their labels.
 
-    Known nodes that come with other features are an error, or are given them where ``take_features``.
+    Other features for such a node are an error, or replace its features if ``update_features``.
     """
     checks.checked_names(addition.ids, "node", len(addition.ids))
     known_names = set(graph.node_names)
@@ -57,11 +58,11 @@ def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = Fals
     adjacency, counts = symmetric_adjacency(place[edges], len(names))
     ordered = tuple(names[position] for position in order)
     given = _given_features(graph, addition)
-    old = _with_given(graph, addition, given, listed, take=take_features)
-    new = _with_made(graph, given[new_rows], adjacency, ordered, place)
+    old = _old_features(graph, addition, given, listed, update=update_features)
+    new = _new_features(graph, given[new_rows], adjacency, ordered, place)
     features = sp.vstack([old, new]).tocsr() if sp.issparse(old) else np.concatenate([old, new.toarray()])
     known, added = place[: graph.num_nodes], place[graph.num_nodes :]
-    labels, remarks = _labels(graph, addition)
+    labels, notices = _labels(graph, addition)
     labels = np.concatenate([graph.labels.numpy(), labels[new_rows]])[order]
     joined = replace(
         graph,
@@ -75,7 +76,7 @@ def extend_graph(graph: Graph, addition: RawGraph, *, take_features: bool = Fals
         node_names=ordered,
         edge_counts=counts,
         edge_weight=None if weights is None else symmetric_weights(adjacency, place[edges], weights),
-        reader_notices=(*addition.remarks, *remarks),
+        reader_notices=(*addition.remarks, *notices),
     )
     return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(added), place[listed])))
 
@@ -100,21 +101,21 @@ def _all_edges(graph: Graph, addition: RawGraph, listed: IntArray) -> tuple[IntA
 
 
 def _labels(graph: Graph, addition: RawGraph) -> tuple[IntArray, list[str]]:
-    """The labels that are told, to compare with; one that training did not know is remarked and left out."""
+    """The labels of the addition, to evaluate against; classes unknown to the training are left out with a notice."""
     numbers: dict[str | None, int] = {name: number for number, name in enumerate(graph.class_names)}
     texts = addition.labels if addition.labels is not None else [None] * len(addition.ids)
-    foreign = [text for text in dict.fromkeys(texts) if text is not None and text not in numbers]
-    remark = f"labels that training did not know, which are not compared: {_some(foreign)}"
-    return np.array([numbers.get(text, -1) for text in texts], dtype=np.int64), [remark] if foreign else []
+    unknown = [text for text in dict.fromkeys(texts) if text is not None and text not in numbers]
+    notice = f"labels of classes unknown to the training are ignored: {_some(unknown)}"
+    return np.array([numbers.get(text, -1) for text in texts], dtype=np.int64), [notice] if unknown else []
 
 
 def given_features(graph: Graph) -> list[str]:
-    """The names of those columns that were given, and not made from the graph."""
+    """The names of the columns that were given, not computed from the edges."""
     return [name for name in _names(graph) if not is_structural(name)]
 
 
 def _given_features(graph: Graph, addition: RawGraph) -> Any:
-    """The features that the addition gives, in the order of the graph's columns, (nodes of the addition, given)."""
+    """The features of the addition, in the order of the graph's columns, (nodes of the addition, given columns)."""
     wanted = given_features(graph)
     if addition.features is None:
         if wanted:
@@ -125,7 +126,7 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
     found = addition.feature_names or numbered_features(addition.features.shape[1])
     features = addition.features
     given = checks.checked_csr(features if sp.issparse(features) else sp.csr_matrix(checks.native(features)))
-    if not graph.feature_names and len(found) == len(wanted):  # by place, where training knew no names
+    if not graph.feature_names and len(found) == len(wanted):  # the training had no names: by position
         return given
     place = {name: column for column, name in enumerate(found)}
     missing = [name for name in wanted if name not in place]
@@ -133,13 +134,13 @@ def _given_features(graph: Graph, addition: RawGraph) -> Any:
     if missing or surplus:
         raise DataError(
             f"new nodes have {len(found)} features, the method was trained on {len(wanted)}; "
-            f"missing: {_some(missing)}; not known: {_some(surplus)}; columns are joined by name"
+            f"missing: {_some(missing)}; unknown: {_some(surplus)}; columns are identified by name"
         )
     return given[:, [place[name] for name in wanted]]
 
 
-def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, *, take: bool) -> Any:
-    """The features of the graph's nodes, with those that are given for them now, as the graph keeps its own."""
+def _old_features(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, *, update: bool) -> Any:
+    """The features of the old nodes, updated by those of the addition, dense or sparse as they were."""
     old = graph.features.to_scipy() if isinstance(graph.features, SparseMatrix) else graph.features.numpy()
     rows = np.flatnonzero(listed[: addition.num_described] < graph.num_nodes)
     columns = [column for column, name in enumerate(_names(graph)) if not is_structural(name)]
@@ -147,23 +148,22 @@ def _with_given(graph: Graph, addition: RawGraph, given: Any, listed: IntArray, 
     changed = rows[np.unique((before != given[rows].astype(np.float32)).nonzero()[0])]
     if not len(changed):
         return old
-    if not take:
+    if not update:
         raise DataError(
-            f"{len(changed)} nodes have other features than at training, the first is "
-            f"{checks.shown(addition.ids[changed[0]])}; if they are other nodes give them names of their own (rows "
-            "without names are nodes 0, 1, ... of the training); if they have changed, --update-existing takes their "
-            "new features"
+            f"{len(changed)} nodes have other features than in the training, the first is "
+            f"{checks.shown(addition.ids[changed[0]])}; give new nodes other names (rows without names are nodes 0, 1, "
+            "... of the training), or use the new features with --update-existing"
         )
-    taken: Any = sp.lil_matrix(old) if sp.issparse(old) else old.copy()
-    taken[np.ix_(listed[changed], columns)] = given[changed].toarray()
-    return taken.tocsr() if sp.issparse(taken) else taken
+    updated: Any = sp.lil_matrix(old) if sp.issparse(old) else old.copy()
+    updated[np.ix_(listed[changed], columns)] = given[changed].toarray()
+    return updated.tocsr() if sp.issparse(updated) else updated
 
 
-def _with_made(graph: Graph, given: Any, adjacency: SparseStructure, names: Sequence[str], place: IntArray) -> Any:
-    """The features of the new nodes: those given, and those made from the graph, in the order of its columns."""
-    made = [name for name in graph.feature_names if is_structural(name)]
-    every = [*given_features(graph), *made]
-    of_new = structural_features(adjacency, names, made)[place[graph.num_nodes :]] if made else None
+def _new_features(graph: Graph, given: Any, adjacency: SparseStructure, names: Sequence[str], place: IntArray) -> Any:
+    """The features of the new nodes, given ones and those computed from the edges, in the order of the columns."""
+    computed = [name for name in graph.feature_names if is_structural(name)]
+    every = [*given_features(graph), *computed]
+    of_new = structural_features(adjacency, names, computed)[place[graph.num_nodes :]] if computed else None
     joined = given if of_new is None else sp.hstack([given, of_new]).tocsr()
     column = {name: number for number, name in enumerate(every)}
     return joined[:, [column[name] for name in _names(graph)]]

@@ -1,4 +1,4 @@
-"""The names of the graphs that `confgcn.data.datasets` can load, known without loading torch."""
+"""The names of the data sets of ``confgcn.data.datasets``, available without importing torch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ GRAPH_NAMES = ("citeseer", "cora", "cora_ml", "demo", "pubmed")
 
 
 def is_path(text: str) -> bool:
-    """Does a text mean a file or folder, and not a graph by its name?"""
+    """Whether a text is a file or folder rather than the name of a graph."""
     return text not in GRAPH_NAMES and ("/" in text or "." in text or Path(text).exists())
 
 
 def check_graph_name(name: str) -> None:
-    """Is there a graph of that name?"""
+    """Refuse the name of a graph that does not exist."""
     if name not in GRAPH_NAMES:
         raise unknown_name("graph", name, GRAPH_NAMES)

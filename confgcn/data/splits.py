@@ -1,6 +1,6 @@
-"""Draw a training, validation and test set with a seed; the same seed gives the same split everywhere.
+"""Draw training, validation and test nodes with a seed; the same seed gives the same split everywhere.
 
-numpy promises the same numbers in every version for RandomState alone, not for its newer generators.
+Only numpy's RandomState gives the same numbers in every version; its newer generators may change.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import torch
 
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
+from confgcn.graph.graph import SPLITS
 from confgcn.graph.validation import IntArray
 
 
@@ -38,23 +39,23 @@ def planetoid_split(graph: Graph, *, seed: int, per_class: int = 20, validation:
 
 
 def hold_out(graph: Graph, *, seed: int, validation: float, test: float) -> Graph:
-    """Shares of the training nodes of every class, taken out of training; each class keeps at least one."""
+    """Move shares of the training nodes of every class to validation and test; each class keeps at least one."""
     labels, train = graph.labels.numpy(), graph.train.numpy()
     if not len(train):
-        return graph  # which nobody can train on, as whoever tries is told
+        return graph  # training refuses it
     shuffled = np.random.RandomState(seed).permutation(train)
-    parts: dict[str, list[IntArray]] = {"train": [], "validation": [], "test": []}
+    drawn: dict[str, list[IntArray]] = {split: [] for split in SPLITS}
     for c in np.unique(labels[train]):
         members = shuffled[labels[shuffled] == c]
         most = len(members) - 1
         ends = np.minimum(np.cumsum([round(test * len(members)), round(validation * len(members))]), most)
-        for part, nodes in zip(("test", "validation", "train"), np.split(members, ends), strict=True):
-            parts[part].append(nodes)
-    split = _with_split(graph, *(np.concatenate(parts[part]) for part in ("train", "validation", "test")))
-    for name, share, found in (("validation", validation, split.validation), ("test", test, split.test)):
+        for split, nodes in zip(("test", "validation", "train"), np.split(members, ends), strict=True):
+            drawn[split].append(nodes)
+    new = _with_split(graph, *(np.concatenate(drawn[split]) for split in SPLITS))
+    for name, share, found in (("validation", validation, new.validation), ("test", test, new.test)):
         if share and not len(found):
-            raise DataError(f"{graph.name}: a {name} share of {share} of {len(train)} labels is none; ask for more")
-    return split
+            raise DataError(f"{graph.name}: a {name} share of {share} of {len(train)} labels is no node; increase it")
+    return new
 
 
 def _shuffled_labelled(graph: Graph, seed: int) -> IntArray:
@@ -67,6 +68,6 @@ def _check_size(graph: Graph, available: int, wanted: int) -> None:
         raise DataError(f"{graph.name}: the split needs {wanted} labelled nodes, there are {available}")
 
 
-def _with_split(graph: Graph, *parts: IntArray) -> Graph:
-    train, validation, test = (torch.from_numpy(np.sort(part)) for part in parts)
+def _with_split(graph: Graph, *nodes: IntArray) -> Graph:
+    train, validation, test = (torch.from_numpy(np.sort(split)) for split in nodes)
     return replace(graph, train=train, validation=validation, test=test)

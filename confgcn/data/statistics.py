@@ -1,4 +1,4 @@
-"""Describe a graph in numbers: the row of Table 1, and every convention under which it can be counted."""
+"""Statistics of a graph, including those of Table 1 of the paper under every convention of counting."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from confgcn.graph import EdgeCounts, Graph
+from confgcn.graph.graph import SPLITS
 from confgcn.sparse import SparseMatrix
 
 
 @dataclass(frozen=True)
 class LabelMismatch:
-    """Edges between different labels, under each reading of Table 1's "label mismatch". None: no such edge.
+    """Share of edges between different labels, under each reading of Table 1's "label mismatch"; None: 0 of 0.
 
     Attributes:
         train_edges_of_all: edges between training nodes of different classes, over all edges (the literal one).
@@ -34,7 +35,10 @@ class LabelMismatch:
 
 @dataclass(frozen=True)
 class GraphStatistics:
-    """``edges`` says what the file listed; ``listed_halved`` is Table 1's count for the planetoid files."""
+    """``edges`` are the counts of the files; ``listed_halved`` is Table 1's count for the planetoid files.
+
+    A node is in reach of a training label if its connected component holds a training node.
+    """
 
     name: str
     nodes: int
@@ -59,7 +63,7 @@ class GraphStatistics:
 
 
 def describe(graph: Graph) -> GraphStatistics:
-    """All statistics of a graph."""
+    """Compute all statistics of a graph."""
     degrees = graph.degrees.numpy()
     labels = graph.labels.numpy()
     mismatch, node_homophily = _agreement(graph)
@@ -76,7 +80,7 @@ def describe(graph: Graph) -> GraphStatistics:
         edges=graph.edge_counts,
         listed_halved=graph.edge_counts.listed / 2,
         label_rate=len(graph.train) / graph.num_nodes,
-        split={part: len(getattr(graph, part)) for part in ("train", "validation", "test")},
+        split={split: len(getattr(graph, split)) for split in SPLITS},
         label_mismatch=mismatch,
         edge_homophily=None if mismatch.all_labels is None else 1.0 - mismatch.all_labels,
         node_homophily=node_homophily,
@@ -97,8 +101,8 @@ def describe(graph: Graph) -> GraphStatistics:
 
 
 def _agreement(graph: Graph) -> tuple[LabelMismatch, float | None]:
-    """How far labels differ over edges; and the mean, over labelled nodes with labelled neighbours, of the share of
-    neighbours with the same label."""
+    """Label mismatch over edges, and node homophily: the mean share of labelled neighbours with the same label, over
+    labelled nodes that have labelled neighbours."""
     labels, num_nodes = graph.labels.numpy(), graph.num_nodes
     in_train, touched = np.zeros(num_nodes, dtype=bool), np.zeros(num_nodes, dtype=bool)
     in_train[graph.train.numpy()] = True
@@ -112,20 +116,26 @@ def _agreement(graph: Graph) -> tuple[LabelMismatch, float | None]:
             touched[end[trained & ~same]] = True
             neighbours += np.bincount(end[known], minlength=num_nodes)
             alike += np.bincount(end[known & same], minlength=num_nodes)
-        of_block = {"all": same, "trained": trained, "wrong": trained & ~same, "known": known, "unlike": known & ~same}
-        sizes.update({name: len(chosen) if name == "all" else int(chosen.sum()) for name, chosen in of_block.items()})
+        of_block = {
+            "all": np.ones_like(same),
+            "trained": trained,
+            "trained_unlike": trained & ~same,
+            "known": known,
+            "known_unlike": known & ~same,
+        }
+        sizes.update({name: int(chosen.sum()) for name, chosen in of_block.items()})
     mismatch = LabelMismatch(
-        train_edges_of_all=_share(sizes["wrong"], sizes["all"]),
-        train_edges_of_train=_share(sizes["wrong"], sizes["trained"]),
+        train_edges_of_all=_share(sizes["trained_unlike"], sizes["all"]),
+        train_edges_of_train=_share(sizes["trained_unlike"], sizes["trained"]),
         train_nodes_of_all=int(touched.sum()) / num_nodes,
-        all_labels=_share(sizes["unlike"], sizes["known"]),
+        all_labels=_share(sizes["known_unlike"], sizes["known"]),
     )
-    asked = neighbours > 0
-    return mismatch, float((alike[asked] / neighbours[asked]).mean()) if asked.any() else None
+    has_any = neighbours > 0
+    return mismatch, float((alike[has_any] / neighbours[has_any]).mean()) if has_any.any() else None
 
 
 def _components(graph: Graph) -> tuple[int, npt.NDArray[Any]]:
-    """How many connected components there are, and that of each node: those so far, joined by every block of edges."""
+    """The number of connected components and the component of each node; every block of edges joins components."""
     count, component = graph.num_nodes, np.arange(graph.num_nodes)
     for source, target in graph.edge_blocks():
         ends = component[source], component[target]

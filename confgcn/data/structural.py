@@ -1,6 +1,6 @@
-"""Features that a graph gives by itself, where there are no others: degree, position, identity.
+"""Features computed from the edges: degree, position, identity.
 
-Their names say how they were made, so that those of new nodes can be made alike.
+Their names say how they are computed, so that new nodes get the same columns.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ Structural = Literal["degree", "positional", "identity"]
 KINDS: tuple[str, ...] = get_args(Structural)
 
 DEGREE, POSITION, IDENTITY = "graph:degree", "graph:near ", "graph:is "  # the last two are followed by a node's name
-LANDMARKS = 128
-STEPS = 10  # of the walk: as far as a label is useful on citation graphs
+NUM_LANDMARKS = 128
+WALK_LENGTH = 10  # about the distance over which labels are informative on citation graphs
 
 
 def check_structural(kinds: Sequence[str]) -> None:
-    """Are these kinds of features known?"""
+    """Refuse unknown kinds of features."""
     for kind in kinds:
         if kind not in KINDS:
             raise unknown_name("kind of features", kind, KINDS)
 
 
 def is_structural(name: str) -> bool:
-    """Is a column of that name made from the graph?"""
+    """Whether a column of that name is computed from the edges."""
     return name == DEGREE or name.startswith((POSITION, IDENTITY))
 
 
 def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Sequence[str]) -> list[str]:
-    """The names of the columns that these kinds give, for an adjacency with self loops."""
+    """The names of the columns of these kinds, for an adjacency with self loops."""
     check_structural(kinds)
     names = [DEGREE] if "degree" in kinds else []
     if "positional" in kinds:
@@ -47,8 +47,8 @@ def structural_names(adjacency: SparseStructure, nodes: Sequence[str], kinds: Se
 def structural_features(adjacency: SparseStructure, nodes: Sequence[str], names: Sequence[str]) -> sp.csr_matrix:
     r"""The columns of these names, in their order, (N, F).
 
-    The degree is taken as log(1 + d). The position of a node is how often a walk from it is found at each of some
-    landmarks, :math:`\frac{1}{K} \sum_{i=1}^K P^i`, with P the step to a neighbour or to itself.
+    The degree d is given as log(1 + d). The position of a node is the share of steps in which a random walk from it is
+    at each landmark, :math:`\frac{1}{K} \sum_{i=1}^K P^i`, where P is a uniform step to a neighbour or to itself.
     """
     place = {node: position for position, node in enumerate(nodes)}
     degree, near, own = ([name for name in names if name.startswith(kind)] for kind in (DEGREE, POSITION, IDENTITY))
@@ -58,18 +58,18 @@ def structural_features(adjacency: SparseStructure, nodes: Sequence[str], names:
         _visits(adjacency, landmarks.toarray()),
         _indicators([place.get(name.removeprefix(IDENTITY)) for name in own], len(nodes)),
     ]
-    made = {name: column for column, name in enumerate((*degree, *near, *own))}
+    computed = {name: column for column, name in enumerate((*degree, *near, *own))}
     joined = sp.hstack([sp.csr_matrix(column) for column in columns]).tocsr()
-    return sp.csr_matrix(joined[:, [made[name] for name in names]], dtype=np.float32)
+    return sp.csr_matrix(joined[:, [computed[name] for name in names]], dtype=np.float32)
 
 
 def _landmarks(adjacency: SparseStructure) -> list[int]:
-    """Nodes of many neighbours, no two of them neighbours, the first of equals first."""
+    """The nodes of highest degree of which no two are neighbours; ties by position."""
     degrees = np.diff(adjacency.indptr.numpy())
     free = np.ones(len(degrees), dtype=bool)
     chosen: list[int] = []
     for node in np.argsort(-degrees, kind="stable").tolist():
-        if len(chosen) == LANDMARKS:
+        if len(chosen) == NUM_LANDMARKS:
             break
         if free[node]:
             chosen.append(node)
@@ -78,7 +78,7 @@ def _landmarks(adjacency: SparseStructure) -> list[int]:
 
 
 def _indicators(places: Sequence[int | None], num_nodes: int) -> sp.csr_matrix:
-    """One at the place of each column; a column without a place is empty."""
+    """A one in each column, in the row of its place; a column without a place is all zero."""
     found = [(place, column) for column, place in enumerate(places) if place is not None]
     rows, columns = zip(*found, strict=True) if found else ((), ())
     return sp.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(num_nodes, len(places)))
@@ -88,7 +88,7 @@ def _visits(adjacency: SparseStructure, start: npt.NDArray[np.float64]) -> npt.N
     matrix = adjacency.with_ones().to_scipy()
     step = sp.diags_array(1.0 / np.diff(matrix.indptr)) @ matrix
     total, here = np.zeros_like(start), start
-    for _ in range(STEPS):
+    for _ in range(WALK_LENGTH):
         here = step @ here
         total += here
-    return total / STEPS
+    return total / WALK_LENGTH

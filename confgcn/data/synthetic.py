@@ -1,4 +1,4 @@
-"""Graphs made to measure: a degree-corrected block model with class-dependent features."""
+"""Synthetic graphs: a degree-corrected stochastic block model with class-dependent features."""
 
 from __future__ import annotations
 

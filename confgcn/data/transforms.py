@@ -1,4 +1,4 @@
-"""Changes to a graph's features that a preset asks for before any method sees them."""
+"""Scale the features of a graph, as a preset chooses."""
 
 from __future__ import annotations
 
@@ -16,49 +16,51 @@ FeatureScaling = Literal["none", "rows", "unit", "columns", "auto"]
 
 Features = Tensor | SparseMatrix
 
-ROWS_AT_ONCE = 65_536  # of dense features, in double precision: a float32 sum can overflow where its parts do not
-SAME = 1e-12  # share of the variance in the mean square, below which float32 numbers are the same
+BLOCK_ROWS = 65_536  # of dense features that are held in double precision: a sum of float32 numbers can overflow
+CONSTANT = 1e-12  # variance over mean square: below it, float32 numbers count as equal
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """What the columns of a whole graph's features are like, for a part of it: ``mean`` and ``deviation`` (F,)."""
+class ColumnStatistics:
+    """Of the features of a whole graph, to scale a shard of it: ``mean`` and ``deviation`` (F,)."""
 
-    suited: Literal["rows", "columns"]
+    suited_scaling: Literal["rows", "columns"]
     mean: Tensor
     deviation: Tensor
 
     @classmethod
-    def of(cls, features: Features) -> Columns:
+    def of(cls, features: Features) -> ColumnStatistics:
         return cls(suited_scaling(features), *_moments(features))
 
 
-def scale_features(graph: Graph, how: FeatureScaling, *, fitted_on: Graph | Columns | None = None) -> Graph:
+def scale_features(graph: Graph, how: FeatureScaling, *, fitted_on: Graph | ColumnStatistics | None = None) -> Graph:
     """``rows``: divide each row by the sum of its absolute values, ``unit``: by its Euclidean length.
 
-    ``columns``: every column has mean zero and deviation one (sparse ones keep their zeros and are only divided).
-    ``auto``: ``rows`` or ``columns``, by :func:`suited_scaling`. What columns go by is taken from ``fitted_on``, by
-    default the graph itself. Rows of zeros stay zero, and so do columns that are the same for all.
+    ``columns``: subtract the mean of every column and divide by its standard deviation; sparse features are only
+    divided, so that zeros stay zero. ``auto``: ``rows`` or ``columns``, by :func:`suited_scaling`. Means and deviations
+    are those of ``fitted_on``, by default of the graph itself. Rows of zeros and constant columns become zero.
     """
-    reference = fitted_on if isinstance(fitted_on, Columns) else (fitted_on or graph).features
+    reference = fitted_on if isinstance(fitted_on, ColumnStatistics) else (fitted_on or graph).features
     if how == "auto":
-        how = reference.suited if isinstance(reference, Columns) else suited_scaling(reference)
+        how = reference.suited_scaling if isinstance(reference, ColumnStatistics) else suited_scaling(reference)
     if how == "none":
         return graph
     if how == "columns":
-        fitted = (reference.mean, reference.deviation) if isinstance(reference, Columns) else _moments(reference)
+        fitted = (
+            (reference.mean, reference.deviation) if isinstance(reference, ColumnStatistics) else _moments(reference)
+        )
         return graph.with_features(_scaled_columns(graph.features, *fitted))
     return graph.with_features(_scaled_rows(graph.features, 1 if how == "rows" else 2))
 
 
 def suited_scaling(features: Features) -> Literal["rows", "columns"]:
-    """``columns`` where some column has a unit of its own, ``rows`` where all count or weigh alike, as words do.
+    """``columns`` if some column has its own unit of measurement, ``rows`` if all are alike, as word counts are.
 
-    A column has one if it holds negative numbers, or is other than zero for more than half of the nodes and somewhere
-    above one.
+    A column has its own unit if it has negative values, or if more than half of its values are positive and some exceed
+    one.
     """
     values = features.values if isinstance(features, SparseMatrix) else features
-    if any((some < 0).any() for some in values.split(ROWS_AT_ONCE)):
+    if any((block < 0).any() for block in values.split(BLOCK_ROWS)):
         return "columns"
     used, large = _count_in_columns(features, above=0.0), _count_in_columns(features, above=1.0)
     return "columns" if bool(((2 * used > features.shape[0]) & (large > 0)).any()) else "rows"
@@ -67,7 +69,7 @@ def suited_scaling(features: Features) -> Literal["rows", "columns"]:
 def _count_in_columns(features: Features, *, above: float) -> Tensor:
     if isinstance(features, SparseMatrix):
         return torch.bincount(features.structure.indices[features.values > above], minlength=features.shape[1])
-    return torch.stack([(rows > above).sum(0) for rows in features.split(ROWS_AT_ONCE)]).sum(0)
+    return torch.stack([(rows > above).sum(0) for rows in features.split(BLOCK_ROWS)]).sum(0)
 
 
 def column_means(features: Features) -> Tensor:
@@ -77,7 +79,7 @@ def column_means(features: Features) -> Tensor:
 
 def _scaled_rows(features: Features, power: int) -> Features:
     if isinstance(features, SparseMatrix):
-        values = features.values.double()  # a float32 sum can overflow where its parts do not
+        values = features.values.double()  # a sum of float32 numbers can overflow
         sums = features.with_values(values.abs() ** power).row_sums()[features.structure.rows]
         return features.with_values(_divided(values, sums ** (1 / power)))
     return _in_blocks(features, lambda rows: _divided(rows, _norms(rows, power)))
@@ -95,7 +97,7 @@ def _scaled_columns(features: Features, mean: Tensor, deviation: Tensor) -> Feat
 
 
 def _moments(features: Features) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of every column, (F,) each; the deviation is zero where the numbers are the same."""
+    """Mean and standard deviation of every column, (F,) each; the deviation of a constant column is zero."""
     if isinstance(features, SparseMatrix):
         values, columns = features.values.double(), features.structure.indices
         mean, square = (_column_sums(v, columns, features.shape) / features.shape[0] for v in (values, values.square()))
@@ -105,11 +107,11 @@ def _moments(features: Features) -> tuple[Tensor, Tensor]:
             mean += rows.sum(0) / features.shape[0]
             square += rows.square().sum(0) / features.shape[0]
     variance = square - mean.square()
-    return mean, torch.where(variance > SAME * square, variance, 0.0).sqrt()
+    return mean, torch.where(variance > CONSTANT * square, variance, 0.0).sqrt()
 
 
 def _in_blocks(features: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """What a change that takes rows in double precision makes of them, without a copy of all that is as wide."""
+    """Apply a function to blocks of rows in double precision; only one block is held in double precision."""
     changed = torch.empty(features.shape, dtype=torch.float32)
     first = 0
     for rows in _blocks(features):
@@ -119,7 +121,7 @@ def _in_blocks(features: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def _blocks(features: Tensor) -> Iterator[Tensor]:
-    return (part.double() for part in features.split(ROWS_AT_ONCE))
+    return (block.double() for block in features.split(BLOCK_ROWS))
 
 
 def _column_sums(values: Tensor, columns: Tensor, shape: tuple[int, int]) -> Tensor:

@@ -36,7 +36,7 @@ def predict_new_nodes(
     was said of them.
     """
     _check_unperturbed(run.data)
-    extension = extend_graph(graph, addition, take_features=update_existing)
+    extension = extend_graph(graph, addition, update_features=update_existing)
     prepared = run.data.prepare(extension.graph, seed=run.config["seed"], fitted_on=graph)
     prediction = finite_prediction(run.method.extend(prepared.training_view()), prepared)
     base, before, assessed = run.assessed(graph, **asked)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, create_model
 
 from confgcn.data.input_files import naming
 from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
-from confgcn.data.transforms import Columns, FeatureScaling, scale_features
+from confgcn.data.transforms import ColumnStatistics, FeatureScaling, scale_features
 from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
 from confgcn.io.toml import read_toml
@@ -46,7 +46,7 @@ class DataSettings(BaseModel):
     flipped_labels: Share = 0.0
     held_back_validation: Share = 0.0
 
-    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | Columns | None = None) -> Graph:
+    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | ColumnStatistics | None = None) -> Graph:
         """The perturbed graph with scaled features; ``fitted_on`` is the graph of the training, or the whole graph."""
         return scale_features(self.perturb(graph, seed=seed), self.feature_scaling, fitted_on=fitted_on)
 

@@ -13,7 +13,7 @@ import torch
 from confgcn.data.formats.store import RECORD, check_store, is_store, open_store, store_sha256
 from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.splits import hold_out
-from confgcn.data.transforms import Columns
+from confgcn.data.transforms import ColumnStatistics
 from confgcn.distributed.shard_files import COLUMNS, Partitioner, ShardFolder
 from confgcn.distributed.shards import default_partitioner, load_whole, shards_of_nodes, write_shards
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
@@ -171,9 +171,14 @@ def make_shards(
 
     Returns the content of partition.json.
     """
-    columns = Columns.of(graph.features)
+    columns = ColumnStatistics.of(graph.features)
     shards, done = shards_of_nodes(graph, num_shards, how or default_partitioner())
-    about = {"is_named": is_named, "split_seed": split_seed, "partitioned_by": done, "suited_scaling": columns.suited}
+    about = {
+        "is_named": is_named,
+        "split_seed": split_seed,
+        "partitioned_by": done,
+        "suited_scaling": columns.suited_scaling,
+    }
     return write_shards(path, graph, shards, about, torch.stack([columns.mean, columns.deviation]))
 
 
@@ -187,7 +192,7 @@ def partition_notices(record: Mapping[str, Any], how: Partitioner | None = None)
     ]
 
 
-def columns_of(folder: ShardFolder) -> Columns:
+def columns_of(folder: ShardFolder) -> ColumnStatistics:
     """Mean, deviation and suited scaling of the feature columns of the whole graph."""
     mean, deviation = folder.array(COLUMNS)
-    return Columns(folder.record.suited_scaling, mean, deviation)
+    return ColumnStatistics(folder.record.suited_scaling, mean, deviation)

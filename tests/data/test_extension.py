@@ -48,7 +48,7 @@ def test_known_nodes_keep_features_and_labels_and_new_labels_are_for_testing() -
 def test_columns_are_joined_by_name() -> None:
     swapped = addition(features=np.array([[3.0, 2.0], [10.0, 9.0]]), feature_names=("size", "age"))
     assert extend_graph(old(), swapped).graph.features[2].tolist() == [9, 10]
-    with pytest.raises(DataError, match="missing: age, size; not known: f0, f1; columns are joined by name"):
+    with pytest.raises(DataError, match="missing: age, size; unknown: f0, f1; columns are identified by name"):
         extend_graph(old(), addition(feature_names=None))
     by_place = extend_graph(old(feature_names=None), addition(feature_names=None))
     assert by_place.graph.features[2].tolist() == [9, 10]
@@ -109,9 +109,9 @@ def test_made_columns_stand_where_training_had_them(names: tuple[str, str]) -> N
 
 def test_known_nodes_with_other_features_are_refused_or_taken_where_asked() -> None:
     other = addition(features=np.array([[7.0, 8.0], [9.0, 10.0]]))
-    with pytest.raises(DataError, match=r"1 nodes have other features than at training, the first is 'n3'"):
+    with pytest.raises(DataError, match=r"1 nodes have other features than in the training, the first is 'n3'"):
         extend_graph(old(), other)
-    found = extend_graph(old(), other, take_features=True).graph
+    found = extend_graph(old(), other, update_features=True).graph
     assert found.features.tolist() == [[0, 1], [7, 8], [9, 10], [4, 5]]
     named_alone = addition(features=np.array([[9.0, 10.0], [0.0, 0.0]]), labels=None)
     named_alone = RawGraph("new", ["n4", "n3"], np.array([[0, 1]]), named_alone.features, NAMES, num_described=1)

@@ -31,7 +31,7 @@ def test_identity_is_one_column_a_node_and_empty_for_nodes_that_are_not_there() 
 
 
 def test_position_is_how_often_a_walk_is_found_at_a_landmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structural, "STEPS", 1)
+    monkeypatch.setattr(structural, "WALK_LENGTH", 1)
     adjacency, _ = symmetric_adjacency(PATH, 3)
     assert structural_names(adjacency, "abc", ["positional"]) == ["graph:near b"]  # its neighbours are no landmarks
     column = structural_features(adjacency, "abc", ["graph:near b"]).toarray()[:, 0]
@@ -39,7 +39,7 @@ def test_position_is_how_often_a_walk_is_found_at_a_landmark(monkeypatch: pytest
 
 
 def test_landmarks_are_no_neighbours_and_not_too_many(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structural, "LANDMARKS", 9)
+    monkeypatch.setattr(structural, "NUM_LANDMARKS", 9)
     names = structural_names(small_graph.adjacency, small_graph.node_names, ["positional"])
     assert len(names) == 9
     places = [int(name.removeprefix("graph:near ")) for name in names]

@@ -1,4 +1,4 @@
-"""Names of nodes that are made when they are asked for: numbers, or texts in two arrays that may be mapped."""
+"""Sequences of node names that are not kept in memory: numbers, or texts in two arrays that may be memory-mapped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 
 class LazyTexts(Sequence[str]):
-    """A sequence of texts of which none is kept."""
+    """A sequence of texts that are created when they are used and not kept."""
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -20,16 +20,16 @@ class LazyTexts(Sequence[str]):
     def __getitem__(self, place: slice) -> tuple[str, ...]: ...
 
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        places = range(len(self))[place]  # as of any sequence: from the end, and not beyond it
+        places = range(len(self))[place]  # negative and out-of-range positions as in any sequence
         return self.text(places) if isinstance(places, int) else tuple(map(self.text, places))
 
     @abstractmethod
     def text(self, place: int) -> str:
-        """The text at a place from 0."""
+        """The text at a position from 0."""
 
 
 class Numbers(LazyTexts):
-    """The names of nodes that have none: "0", "1", ..."""
+    """The default names of nodes: "0", "1", ..."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -42,7 +42,7 @@ class Numbers(LazyTexts):
 
 
 class TextArrays(LazyTexts):
-    """UTF-8 bytes, and the place where each text ends."""
+    """UTF-8 bytes, and the position where each text ends."""
 
     def __init__(self, content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
         self._content, self._ends = content, ends
@@ -57,6 +57,6 @@ class TextArrays(LazyTexts):
 
 def encoded(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The arrays of :class:`TextArrays`."""
-    parts: list[Any] = [text.encode() for text in texts]
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    return np.frombuffer(b"".join(parts), dtype=np.uint8), ends
+    contents: list[Any] = [text.encode() for text in texts]
+    ends = np.cumsum([len(content) for content in contents], dtype=np.int64)
+    return np.frombuffer(b"".join(contents), dtype=np.uint8), ends

@@ -21,7 +21,7 @@ def from_dgl(graph: Any, nodes: NodeData, name: str) -> RawGraph:
     source, target = (plain_array(end, "edges") for end in graph.edges())
     held = graph.ndata
     masks = {split: held[f"{split}_mask"] for split in ("train", "val", "test") if f"{split}_mask" in held}
-    own = nodes.with_own(
+    own = nodes.with_defaults(
         features=held.get("feat"),
         labels=held.get("label"),
         split=masks or None,

@@ -27,7 +27,7 @@ def from_raw(graph: RawGraph, nodes: NodeData, name: str) -> RawGraph:
     if all(value is None for value in (nodes.features, nodes.labels, nodes.names, nodes.split)):
         return graph
     carried = {key: getattr(graph, key) for key in ("features", "labels", "split", "class_names", "feature_names")}
-    filled = nodes.with_own(names=graph.ids, **carried)
+    filled = nodes.with_defaults(names=graph.ids, **carried)
     raw = filled.raw(graph.name, graph.edges, len(graph.ids))
     return replace(raw, remarks=graph.remarks, edge_weight=graph.edge_weight)
 

@@ -21,7 +21,7 @@ def from_pyg(data: Any, nodes: NodeData, name: str) -> RawGraph:
     """Read x, y, edge_index, the three masks and, if present, node_names, class_names and feature_names."""
     _check_kind(data)
     num_nodes = _num_nodes(data)
-    own = nodes.with_own(
+    own = nodes.with_defaults(
         features=data.x,
         labels=_labels(data, num_nodes) if nodes.labels is None else None,
         names=getattr(data, "node_names", None),

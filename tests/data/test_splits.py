@@ -89,5 +89,5 @@ def test_holding_out_takes_its_share_of_every_class_and_leaves_each_one(small_gr
     few = replace(whole, train=torch.arange(12))
     kept = hold_out(few, seed=0, validation=0.5, test=0.49)
     assert torch.equal(kept.labels[kept.train].unique(), few.labels[:12].unique())
-    with pytest.raises(DataError, match=r"a test share of 0\.01 of 12 labels is none"):
+    with pytest.raises(DataError, match=r"a test share of 0\.01 of 12 labels is no node"):
         hold_out(few, seed=0, validation=0.0, test=0.01)

@@ -263,7 +263,7 @@ def test_the_only_member_of_a_class_stays_in_training(outside: Outside) -> None:
 @pytest.mark.fault("L13")
 def test_a_share_of_which_nothing_is_left_is_refused(outside: Outside) -> None:
     write_tables(outside, ["a", "b", "c", *[""] * 9])
-    naming = ["mine: a validation share of 0.3 of 3 labels is none", "ask for more"]
+    naming = ["mine: a validation share of 0.3 of 3 labels is no node", "increase it"]
     outside.refuses("train", "mine", "--validation", 0.3, *ON_ALL_LABELS, code=3, naming=naming)
 
 

@@ -201,9 +201,9 @@ def test_what_cannot_be_used_is_named(case: str) -> None:
 @pytest.mark.parametrize(
     ("beside", "message"),
     [
-        ({"split": {"train": [0], "tset": [1]}}, "unknown part of the split 'tset': did you mean 'test'"),
-        ({"split": ["train"] * 29}, "one part per node, 30, got 29"),
-        ({"split": ["train"] * 29 + ["valid"]}, "unknown part of the split 'valid'"),
+        ({"split": {"train": [0], "tset": [1]}}, "unknown split 'tset': did you mean 'test'"),
+        ({"split": ["train"] * 29}, "one name per node, 30, got 29"),
+        ({"split": ["train"] * 29 + ["valid"]}, "unknown split 'valid'"),
         ({"labels": {31: "a"}}, "labels: '31' is none of the nodes"),
         ({"labels": "club"}, "only the nodes of a networkx graph"),
         ({"features": {0: [1.0]}}, "features: node '1' has none"),

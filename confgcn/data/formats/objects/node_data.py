@@ -23,7 +23,7 @@ SPLIT_NAMES = {"train": "train", "validation": "validation", "val": "validation"
 
 @dataclass(frozen=True, eq=False)
 class NodeData:
-    """Values in the order of the nodes, or by node: a mapping, or a pandas data frame or series with the nodes as index.
+    """Values in the order of the nodes, or by node: a mapping, or a pandas object with the nodes as its index.
 
     Attributes:
         features: (N, F) numbers: an array, a tensor, a scipy sparse matrix.
@@ -44,10 +44,7 @@ class NodeData:
 
     def with_defaults(self, **own: Any) -> NodeData:
         """Fill what was not given with what the graph object carries."""
-        names = {
-            "class_names": self.labels,
-            "feature_names": self.features,
-        }  # names are replaced together with their values
+        names = {"class_names": self.labels, "feature_names": self.features}  # given values have other names
         return replace(self, **{key: value for key, value in own.items() if names.get(key, getattr(self, key)) is None})
 
     def raw(self, name: str, edges: Any, num_nodes: int) -> RawGraph:
@@ -111,7 +108,7 @@ def _by_node(values: Any) -> Mapping[Any, Any] | None:
         return values
     if comes_from("pandas", values) and hasattr(values, "index"):
         if not values.index.is_unique:
-            raise DataError(f"the index of a pandas {type(values).__name__} names a node twice")
+            raise DataError(f"pandas {type(values).__name__}: its index names a node twice")
         return dict(zip(values.index, values.to_numpy(), strict=True))
     return None
 

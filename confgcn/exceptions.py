@@ -1,16 +1,18 @@
-"""Everything that ConfGCN raises on purpose.
+"""All errors that ConfGCN raises on purpose; any other exception is a bug.
 
 ::
 
-    ConfGCNError                     exit code
-      UsageError (ValueError)            2   an option, a setting or a name that cannot be used
-      DataError (ValueError)             3   an input file or array that cannot be used
-        CorruptFileError                 3   a file of ours that is truncated, altered or of another version
-      ResourceError (OSError)            4   a file, a permission, disk space or memory that is not there
-      DivergedError (ArithmeticError)    5   training produced a number that is not finite
-      UnsafeFileError (ValueError)       6   a file that would have to execute code to be read
-      BusyError (RuntimeError)           7   another process is using the run directory
-      StoppedError (RuntimeError)   128 + n  training was stopped by signal n and can be resumed
+    ConfGCNError                            exit code
+    ├── UsageError (ValueError)                 2      an option, a setting or a name that cannot be used
+    ├── DataError (ValueError)                  3      an input file or array that cannot be used
+    │   └── CorruptFileError                    3      a file of ours that is truncated, altered or of another version
+    ├── ResourceError (OSError)                 4      a file, a permission, disk space or memory that is missing
+    ├── DivergedError (ArithmeticError)         5      training produced a number that is not finite
+    ├── UnsafeFileError (ValueError)            6      a file that can only be read by executing code in it
+    ├── BusyError (RuntimeError)                7      another process uses the run directory
+    └── StoppedError (RuntimeError)          128 + n   training was stopped by signal n and can be resumed
+
+The command line exits with these codes, and with 0 after success.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-MOST_CHOICES = 100  # that an error lists
-LONGEST_LIST = 500  # characters of them
-LONGEST_TEXT = 200  # characters of a text from outside
+MOST_CHOICES = 100  # listed in an error
+LONGEST_LIST = 500  # characters of that list
+LONGEST_TEXT = 200  # characters of a text from elsewhere in an error
 
 
 class ConfGCNError(Exception):
-    """Base of all errors raised on purpose; anything else is a bug."""
+    """Base of all errors raised on purpose."""
 
     exit_code = 1
 
@@ -42,11 +44,11 @@ class DataError(ConfGCNError, ValueError):
 
 
 class CorruptFileError(DataError):
-    """A file of ours that is truncated, altered or of another version."""
+    """A file of a run that is truncated, altered or of another version."""
 
 
 class ResourceError(ConfGCNError, OSError):
-    """A file, a permission, disk space or memory that is not there."""
+    """A file, a permission, disk space or memory that is missing."""
 
     exit_code = 4
 
@@ -58,13 +60,13 @@ class DivergedError(ConfGCNError, ArithmeticError):
 
 
 class UnsafeFileError(ConfGCNError, ValueError):
-    """A file that would have to execute code to be read."""
+    """A file that can only be read by executing code in it."""
 
     exit_code = 6
 
 
 class BusyError(ConfGCNError, RuntimeError):
-    """Another process is using the run directory."""
+    """Another process uses the run directory."""
 
     exit_code = 7
 
@@ -79,13 +81,13 @@ class StoppedError(ConfGCNError, RuntimeError):
 
 
 def brief(text: object, longest: int = LONGEST_TEXT) -> str:
-    """What a file or another library says, in an error: on one line, of a long text the beginning."""
+    """A text from a file or another library for an error message: on one line, truncated."""
     line = " ".join(str(text).split())
     return line if len(line) <= longest else f"{line[:longest]}..."
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not in a table: what came, what is near it, what there is."""
+    """The error for a name that is not known, with the nearest known name and all known ones."""
     choices = sorted(known)
     near = difflib.get_close_matches(name[:LONGEST_TEXT], choices, n=1)
     hint = f"did you mean {brief(repr(near[0]))}? " if near else ""

@@ -35,10 +35,10 @@ from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
 from confgcn.io.memory import limits_set
 from confgcn.io.signals import stop_signals
 
-# What torch, the loader of libraries and Python say where there is no memory, and no class of error tells it.
+# Messages of torch, the library loader and Python without memory or other resources; their classes do not show it.
 _OUT_OF_MEMORY = re.compile(r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE)
 _OUT_OF_RESOURCES = re.compile(r"can't start new thread|too many open files|\bError 24\b", re.IGNORECASE)
-_Misuse: type[Exception] = typer.BadParameter.__mro__[1]  # of all that is wrong with words; typer has no name for it
+_InvalidCommand: type[Exception] = typer.BadParameter.__mro__[1]  # the base of all parsing errors, which typer hides
 
 app = typer.Typer(
     name="confgcn",
@@ -74,20 +74,20 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Options that stand before the command."""
+    """Options before the command."""
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with the code that says what happened."""
+    """Run the command line and exit with a code of ``confgcn.exceptions``."""
     for number in stop_signals():
-        signal.signal(number, _leave)
-    if "RANK" in os.environ:  # of a lost connection torch's own log has pages; what it means is said in one line
+        signal.signal(number, _exit_at_once)
+    if "RANK" in os.environ:  # torch logs pages about a lost connection; we report it in one line
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
-        _check_surroundings()
+        _check_environment()
         sys.exit(app(standalone_mode=False) or 0)
-    except _Misuse as error:
-        _end(_misuse(error), UsageError.exit_code)
+    except _InvalidCommand as error:
+        _end(_parsing_message(error), UsageError.exit_code)
     except (ConfGCNError, OSError, MemoryError, RuntimeError, ImportError) as error:
         if not _is_expected(error):
             raise
@@ -97,13 +97,13 @@ def main() -> NoReturn:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    """Of several workers one says it, and all have the code of that one."""
+    """Of several workers one reports the error, and all exit with its code."""
     if _is_worker():
         from confgcn.distributed.rendezvous import reported_by_another
 
-        said = reported_by_another(code)
-        if said is not None:
-            sys.exit(said)
+        reported = reported_by_another(code)
+        if reported is not None:
+            sys.exit(reported)
     if message:
         complain(message)
     sys.exit(code)
@@ -115,10 +115,10 @@ def _is_worker() -> bool:
     return False
 
 
-def _misuse(error: Any) -> str:
-    """What typer has to say of the words of the command, in our way and with the value it is about."""
+def _parsing_message(error: Any) -> str:
+    """typer's message in the form of our errors, with the value that was given."""
     message = error.format_message()
-    if not message:  # there were no words, and help was shown
+    if not message:  # no arguments were given, and help was shown
         return ""
     cause: Any = getattr(error.__cause__, "errors", list)()
     given = f", got {cause[0]['input']!r}" if cause else ""
@@ -126,22 +126,22 @@ def _misuse(error: Any) -> str:
     return f"{message.removesuffix('.')}{given}{hint}"
 
 
-def _check_surroundings() -> None:
-    """What libraries would end the process for, without a word that helps."""
+def _check_environment() -> None:
+    """Report conditions that would make libraries end the process without a helpful message."""
     try:
         Path.cwd()
     except OSError:
-        raise ResourceError("the working directory is gone: change to a folder that is there") from None
+        raise ResourceError("the working directory no longer exists: change to one that does") from None
     for limit, allowed in limits_set().items():
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-            os.environ.setdefault(name, "1")  # each thread takes memory of its own
+            os.environ.setdefault(name, "1")  # each thread needs its own memory
         if allowed < limit.fewest:
             found = f"this process may take {allowed:,} bytes ({limit.command}), and needs {limit.fewest:,}"
             raise ResourceError(f"not enough memory: {found}")
 
 
 def _is_expected(error: Exception) -> bool:
-    # Of the errors that have no class for it only those that tell of something scarce; any other one is a bug.
+    # A RuntimeError or ImportError is a bug unless its message shows that memory or another resource is missing.
     if isinstance(error, ConfGCNError) or not isinstance(error, RuntimeError | ImportError):
         return True
     return bool(_OUT_OF_MEMORY.search(str(error)) or _OUT_OF_RESOURCES.search(str(error)))
@@ -158,19 +158,19 @@ def _message(error: Exception) -> str:
 
 
 def _shortage(error: Exception) -> str:
-    if isinstance(error, ImportError):  # of the library that would count what is available
+    if isinstance(error, ImportError):  # of a library that is needed to find the available memory
         return str(error)
     from confgcn.io.memory import available_memory
 
-    asked = re.search(r"(\d+) bytes", str(error))
-    wanted = f"{int(asked[1]):,} bytes more were needed, " if asked else ""
+    requested = re.search(r"(\d+) bytes", str(error))
+    wanted = f"{int(requested[1]):,} bytes more were needed, " if requested else ""
     within = [f" within the limit of {allowed:,} bytes ({limit.command})" for limit, allowed in limits_set().items()]
     return f"{wanted}{available_memory():,} are available{' and'.join(within)}"
 
 
-def _leave(number: int, frame: Any) -> NoReturn:
-    """Before a run handles signals itself nothing can be lost; an exception could be raised inside an import."""
-    if not _is_worker():  # whose launcher says it, once
+def _exit_at_once(number: int, frame: Any) -> NoReturn:
+    """Until a run handles signals itself nothing can be lost. An exception could be raised inside an import."""
+    if not _is_worker():  # the launcher reports it, once
         with suppress(OSError):
-            os.write(2, b"error: stopped\n")  # past the stream, which may be in the middle of another message
+            os.write(2, b"error: stopped\n")  # not through the stream, which may be in the middle of another message
     os._exit(128 + number)

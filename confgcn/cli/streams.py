@@ -1,4 +1,4 @@
-"""Standard streams that cannot cost a run: a closed one leads nowhere, and a message that nobody hears is no error."""
+"""Standard streams that cannot fail a run: a closed one is replaced, an unwritable message dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STDIN, STDOUT, STDERR = range(3)
 
 
 def open_streams() -> None:
-    """Replace the streams of this process by ones that say what became of an output, or do not mind."""
+    """Replace the streams of this process: results that cannot be written are an error, messages are not."""
     for number in (STDIN, STDOUT, STDERR):
         _open_if_closed(number)
     sys.stdin = sys.stdin or open(STDIN, closefd=False)  # noqa: SIM115
@@ -25,33 +25,33 @@ def open_streams() -> None:
 
 
 class _Messages(io.FileIO):
-    """For people: whether they are heard or not, the work goes on."""
+    """stderr, for people: errors of writing are ignored."""
 
     def write(self, content: Any, /) -> int:
         with suppress(OSError):
-            return super().write(content) or len(content)  # None where a slow reader would have to be waited for
+            return super().write(content) or len(content)  # None if it would have to wait for a slow reader
         return len(content)
 
 
 class _Results(io.FileIO):
-    """For programs: an output that cannot be had is said, but not to one who has stopped reading."""
+    """stdout, for programs: an error of writing ends the command; silently if the reader has closed the pipe."""
 
     def write(self, content: Any, /) -> int:
         try:
             return self._write_when_possible(content)
         except BrokenPipeError:
-            self._give_up(SystemExit(128 + signal.SIGPIPE))  # what a shell says of other programs in a pipe
+            self._discard_and_raise(SystemExit(128 + signal.SIGPIPE))  # as a shell reports of other programs in a pipe
         except OSError as error:
-            self._give_up(ResourceError(f"cannot write to the standard output: {error.strerror}"))
+            self._discard_and_raise(ResourceError(f"cannot write to the standard output: {error.strerror}"))
 
     def _write_when_possible(self, content: Any) -> int:
         written: int | None
-        while (written := super().write(content)) is None:  # a slow reader, and a pipe that does not wait by itself
+        while (written := super().write(content)) is None:  # a non-blocking pipe whose reader is slow
             select.select([], [self], [])
         return written
 
-    def _give_up(self, reason: BaseException) -> NoReturn:
-        """What is still in the buffers goes nowhere, or it would fail again when the process ends."""
+    def _discard_and_raise(self, reason: BaseException) -> NoReturn:
+        """Send what is still buffered to /dev/null, or it would fail again when the process ends."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
@@ -59,7 +59,7 @@ class _Results(io.FileIO):
 
 
 def _open_if_closed(number: int) -> None:
-    """The next file that is opened would take the place, and receive what is meant for the stream."""
+    """Otherwise the next file that is opened would get this number and receive the output of the stream."""
     try:
         os.fstat(number)
     except OSError:
@@ -69,6 +69,6 @@ def _open_if_closed(number: int) -> None:
 def _as_text(raw: io.FileIO, before: TextIO | None) -> TextIO:
     """Characters that the stream's encoding lacks are written as escapes."""
     encoding = before.encoding if before is not None else "utf-8"
-    is_seen_at_once = raw.fileno() == STDERR or raw.isatty()
+    is_line_buffered = raw.fileno() == STDERR or raw.isatty()
     buffered = io.BufferedWriter(raw)
-    return io.TextIOWrapper(buffered, encoding, "backslashreplace", line_buffering=is_seen_at_once)
+    return io.TextIOWrapper(buffered, encoding, "backslashreplace", line_buffering=is_line_buffered)

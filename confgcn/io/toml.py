@@ -8,7 +8,7 @@ from typing import Any
 
 from confgcn.exceptions import UsageError
 
-MOST_BYTES = 2**20  # no settings need more, and a device has no end
+MOST_BYTES = 2**20  # a device file may be endless
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     with path.open("rb") as stream:
         content = stream.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes, which no file of settings has")
+        raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes, which is too large for settings")
     try:
         tables: dict[str, Any] = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
@@ -25,7 +25,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """A value as TOML spells it; text that is no TOML value, or more than one, is taken as a string."""
+    """The value of a TOML expression; any other text is a string."""
     try:
         tables = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

@@ -22,7 +22,6 @@ from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.cross_validation import FEWEST_LABELS
 from confgcn.runs.request import run_config
-from confgcn.runs.saved import as_saved
 from confgcn.runs.train import fit_in_memory
 
 GRAPHS = ("citeseer", "cora", "pubmed")
@@ -53,7 +52,7 @@ def one_draw(graph: Graph, per_class: int, seed: int) -> dict[str, float | None]
     run = fit_in_memory(drawn, request.settings(), run_config(request), notify=lambda _: None)
     others = torch.from_numpy(np.setdiff1d(np.flatnonzero(graph.labels.numpy() >= 0), drawn.train.numpy()))
     labels = graph.labels[others]
-    _, _, assessment = as_saved(run).assessed(run.graph, max_error=MAX_ERROR)
+    assessment = run.with_targets(max_error=MAX_ERROR).assessment
     confidence, predicted = assessment.probabilities[others].max(1)
     correct = predicted == labels
     accepted = assessment.accepted[others]

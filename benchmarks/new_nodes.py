@@ -24,7 +24,6 @@ from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.runs.new_nodes import predict_new_nodes
 from confgcn.runs.request import run_config
-from confgcn.runs.saved import as_saved
 from confgcn.runs.train import fit_in_memory, trained_loop
 
 GRAPHS = ("cora", "pubmed")
@@ -51,9 +50,9 @@ def one_draw(graph: Graph, seed: int) -> dict[str, float]:
     raw = raw_from_graph(graph)
     run = fit_in_memory(induced(raw, old).build(), request.settings(), run_config(request), notify=lambda _: None)
     started = time.perf_counter()
-    found = predict_new_nodes(as_saved(run), run.graph, raw)
+    found = predict_new_nodes(run, raw)
     seconds = time.perf_counter() - started
-    assert torch.equal(found.extension.new, new)
+    assert torch.equal(found.extended.extension.new, new)
     labels = graph.labels[new]
     confidence, label = found.assessment.probabilities[new].max(1)
     with_them = trained_loop(graph, request.settings(), seed=seed).predict().logits[new]

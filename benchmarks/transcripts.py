@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-COLUMNS = ("node", "label", "probability", "set", "accepted", "top_neighbour")  # of predictions.csv, in the tutorial
+COLUMNS = ("node", "label", "probability", "set", "accepted", "most_influential_neighbour")
 TUTORIAL = ("tutorial inspect", "tutorial train", "tutorial table", "tutorial explain")
 NAMES = ("demo", *TUTORIAL)
 

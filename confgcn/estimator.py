@@ -1,4 +1,4 @@
-"""ConfGCNClassifier: labels for the rest of a graph in the manner of scikit-learn."""
+"""ConfGCNClassifier: node classification with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import Tags
 from torch import Tensor
 
-from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment
-from confgcn.confidence.explanations import Explanation, explain
+from confgcn.confidence.explanations import Explanation
 from confgcn.data.formats.registry import raw_graph
 from confgcn.data.input_files import naming
 from confgcn.data.label_texts import label_texts
 from confgcn.data.label_values import LabelValues
 from confgcn.data.raw import RawGraph
-from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief, unknown_name
+from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.limits import MAX_SPLIT_SEED
-from confgcn.models.base import Prediction
 from confgcn.report.formatting import decision_text
 from confgcn.runs.directory import RunDirectory, claimed
 from confgcn.runs.estimator_record import EstimatorRecord, plain
-from confgcn.runs.finished_run import FinishedRun
 from confgcn.runs.graph_input import InMemoryGraph
 from confgcn.runs.new_nodes import predict_new_nodes
+from confgcn.runs.outputs import save_run
 from confgcn.runs.request import RunRequest, run_config
-from confgcn.runs.saved import as_saved, finished_run, keep_run
+from confgcn.runs.run import Run
+from confgcn.runs.saved import load_run
 from confgcn.runs.stored_graph import Shares
 from confgcn.runs.train import fit_in_memory
 from confgcn.training.seed import seeded
@@ -44,38 +43,38 @@ Array = npt.NDArray[Any]
 
 
 class LabelConfidence(NamedTuple):
-    """What the model holds of every label of every node, (N, C) each; columns are those of ``classes_``."""
+    """Label scores and their precisions, (N, C) each; columns are those of ``classes_``."""
 
     mu: Array
     precision: Array
 
 
 class Accepted(NamedTuple):
-    """Which predictions may be taken without a look, (N,), and what is promised, in words."""
+    """Which predictions can be accepted without review, (N,), and the guarantee as a sentence."""
 
     accepted: Array
     message: str
 
 
 class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Label the nodes of a graph from a few labels, with confidences to act on.
+    """Predict the labels of the nodes of a graph from a few known labels, with calibrated confidences.
 
     Args:
         preset: named settings of the method; ``docs/choosing.md`` says which.
         method: one of ``confgcn methods``.
-        random_state: seed of everything that is drawn; the same one gives the same result.
+        random_state: seed of everything that is drawn; the same seed gives the same result.
         settings: mapping of settings that replace the preset's, such as ``{"epochs": 200}``.
-        add_features: of "degree", "positional" and "identity": features that the graph gives by itself.
+        add_features: any of "degree", "positional" and "identity": features computed from the graph.
         validation, test: shares of the labels to hold out. Without validation nodes each label is held out in turn.
-        threads: to compute with.
+        threads: number of threads to compute with.
         device: of torch, to train on, such as "cuda"; predictions are computed on the CPU. Devices other than the CPU
             have not been tried on real hardware yet.
 
     Attributes:
-        classes_: the labels, as they were given, in the order of all columns.
-        nodes_: the names of the nodes, in the order of all rows: the order they were given in.
+        classes_: the labels as they were given; columns of results are in this order.
+        nodes_: the names of the nodes as they were given; rows of results are in this order.
         n_features_in_: features per node.
-        run_: the finished run, with ``metrics``, ``history`` and everything else that was found.
+        run_: the :class:`~confgcn.runs.run.Run`, with metrics, history, predictions and their assessment.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
 
         ``graph`` is anything that ``confgcn.data.formats.registry.raw_graph`` takes, features and labels in it
-        included. ``notify`` is told what a user should know.
+        included. ``notify`` is called with each notice.
         """
         if getattr(y, "ndim", 1) == 2:
             message = "A column-vector y was passed when a 1d array was expected: it is read as (N,)"
@@ -119,95 +118,106 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with computing_with(plain(self.threads)):
             loaded = request.graph_input.load(request.split_seed_of(0))
             run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
-        self._take(run, raw.ids, LabelValues.of(y, built.class_names))
+        self._set_fitted(run, raw.ids, LabelValues.of(y, built.class_names))
         return self
 
     def predict(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:
-        """The label of every node: of the graph of the training, or of one whose nodes may be new.
+        """The label of every node: of the graph of the training, or of another graph, whose nodes may be new.
 
-        What a new graph lists is joined to that of the training by the nodes' names; rows follow ``graph``. Nodes that
-        were there at training keep what was said of them unless ``update_existing``.
+        The nodes and edges of another graph are joined to that of the training by the nodes' names; rows follow
+        ``graph``. Nodes of the training keep their prediction unless ``update_existing``.
         """
-        prediction, _, rows = self._answers(graph, X, update_existing=update_existing)
-        labels: Array = self.classes_[prediction.logits[rows].argmax(-1).numpy()]
-        return labels
+        run, rows = self._predicted(graph, X, update_existing=update_existing)
+        return self._labels(run, rows)
 
     def predict_proba(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:
         """Calibrated probabilities, (N, C); columns are those of ``classes_``."""
-        _, assessment, rows = self._answers(graph, X, update_existing=update_existing)
-        return assessment.probabilities[rows].numpy()
+        run, rows = self._predicted(graph, X, update_existing=update_existing)
+        return run.probabilities[rows].numpy()
 
     def confidence(self, graph: Any = None, X: Any = None) -> LabelConfidence:
-        """Label scores and their precisions, per label."""
-        prediction, _, rows = self._answers(graph, X)
-        if prediction.mu is None or prediction.precision is None:
-            raise UsageError(f"method {self.method} holds no confidence of single labels; confgcn does")
-        return LabelConfidence(prediction.mu[rows].numpy(), prediction.precision[rows].clamp(min=0.0).numpy())
+        """The score of each label and its precision."""
+        run, rows = self._predicted(graph, X)
+        mu, precision = run.prediction.mu, run.prediction.precision
+        if mu is None or precision is None:
+            raise UsageError(f"method {self.method} has no confidence of single labels; confgcn has")
+        return LabelConfidence(mu[rows].numpy(), precision[rows].clamp(min=0.0).numpy())
 
-    def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float = COVERAGE) -> list[tuple[Any, ...]]:
-        """For every node the labels that hold the true one as often as ``coverage``, likeliest first."""
-        _, assessment, rows = self._answers(graph, X, coverage=coverage)
-        if assessment.sets is None:
-            raise DataError("no label was held out, so that nothing can be said of coverage: give validation nodes")
-        order = assessment.probabilities[rows].argsort(dim=-1, descending=True, stable=True)
-        inside = assessment.sets[rows].gather(1, order)
+    def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float | None = None) -> list[tuple[Any, ...]]:
+        """For every node a set of labels that contains the true one with probability ``coverage``, likeliest first.
+
+        The default is that of the settings, 0.9.
+        """
+        run, rows = self._predicted(graph, X)
+        sets = run.with_targets(coverage=coverage).assessment.sets
+        if sets is None:
+            raise DataError("no label was held out, so that coverage cannot be estimated: give validation nodes")
+        order = run.probabilities[rows].argsort(dim=-1, descending=True, stable=True)
+        inside = sets[rows].gather(1, order)
         return [tuple(self.classes_[row[held].numpy()].tolist()) for row, held in zip(order, inside, strict=True)]
 
     def decide(
-        self, graph: Any = None, X: Any = None, *, max_error: float = MAX_ERROR, delta: float = DELTA
+        self, graph: Any = None, X: Any = None, *, max_error: float | None = None, delta: float | None = None
     ) -> Accepted:
-        """Which labels may be accepted at an error of at most ``max_error``, with certainty 1 - ``delta``."""
-        _, assessment, rows = self._answers(graph, X, max_error=max_error, delta=delta)
+        """Which labels can be accepted: with probability 1 - ``delta`` at most ``max_error`` of them are wrong.
+
+        The defaults are those of the settings, 0.05 and 0.1.
+        """
+        run, rows = self._predicted(graph, X)
+        assessment = run.with_targets(max_error=max_error, delta=delta).assessment
         if assessment.decision is None and len(assessment.candidates):
             raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
-        nothing = "every node was trained on: there is nothing to accept"
-        message = (
-            nothing
-            if assessment.decision is None
-            else f"{decision_text(assessment.decision.as_record())} (approximate)"
-        )
+        if assessment.decision is None:
+            message = "every node was trained on: there is nothing to accept"
+        else:
+            message = f"{decision_text(assessment.decision.as_record())} (approximate)"
         return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:
-        """Which neighbours speak for and against the label of a node of the training, given by its name."""
-        names = self._run.prepared.node_names
-        if str(node) not in names:
-            raise unknown_name("node", str(node), names)
+        """How each neighbour changes the prediction for a node of the training, given by its name."""
         with computing_with(plain(self.threads)):
-            return explain(self._run.method, self._run.prepared.training_view(), names.index(str(node)))
+            return self._run.explain(str(node))
 
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
-        """Accuracy over the nodes whose label ``y`` is known and was not used; ``y`` by default the graph's.
+        """Accuracy on the nodes whose label ``y``, by default the graph's, is known and was not used.
 
-        Used are the labels that were trained on, and those that the weights were selected by.
+        Labels that were trained on, or that the weights were selected with, were used.
         """
         own = self._run.prepared
         used = {own.node_names[place] for place in (*own.train.tolist(), *own.validation.tolist())}
-        names, told = self._told(graph, X, y)
-        asked = [row for row, text in enumerate(told) if text is not None and names[row] not in used]
-        if not asked:
+        if graph is not None:
+            addition = raw_graph(graph, X, y, trained=self._run.graph)
+            names: Sequence[str] = addition.ids
+            labels = addition.labels if addition.labels is not None else [None] * len(names)
+        else:
+            names, addition = self.nodes_.tolist(), None
+            labels = self._own_labels() if y is None else label_texts(y, len(names))
+        known = [row for row, text in enumerate(labels) if text is not None and names[row] not in used]
+        if not known:
             raise DataError(
                 "nothing to score: no node has a label that was not used; hold some out with test=0.2, or pass y"
             )
-        texts = dict(zip(self.classes_.tolist(), self._run.graph.class_names, strict=True))
-        predicted = [texts[value] for value in self.predict(graph, X).tolist()]
-        return float(np.mean([predicted[row] == told[row] for row in asked]))
+        run, rows = self._predicted(addition, None if addition is not None else X)
+        texts = dict(zip(self.classes_.tolist(), own.class_names, strict=True))
+        predicted = [texts[value] for value in self._labels(run, rows).tolist()]
+        return float(np.mean([predicted[row] == labels[row] for row in known]))
 
     def save(self, directory: Path | str) -> None:
-        """Write a run directory, which every command reads too; nothing in it is executed when it is loaded."""
+        """Write a run directory, which every command can read; nothing in it is executed when it is loaded."""
         target = RunDirectory(Path(directory))
         params = {**self.get_params(), "add_features": self._structural}
         record = EstimatorRecord(params, self._order.tolist(), self._values)
         with claimed(target.path, if_exists="refuse"):
             target.start(self._run.config)
             record.write(target.estimator)
-            keep_run(target, self._run)  # metrics.json, which says that all is there, comes last
+            save_run(target, self._run)  # with metrics.json last, which marks the run as complete
 
     @classmethod
     def load(cls, directory: Path | str) -> Self:
-        """Read what :meth:`save` or ``confgcn train`` wrote; the rows of a run by the latter are in natural order."""
+        """Read the run directory of :meth:`save` or ``confgcn train``; rows of the latter are in natural order."""
         target = RunDirectory(Path(directory))
-        run = finished_run(target.path)
+        run = load_run(target.path)
+        run.read_all()
         if target.estimator.is_file():
             record = EstimatorRecord.read(target.estimator, num_nodes=run.graph.num_nodes)
         else:
@@ -216,14 +226,14 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             estimator = cls(**record.params)
             estimator._request(run.graph).settings()
-            estimator._take(run, [run.graph.node_names[place] for place in record.order], record.values)
+            estimator._set_fitted(run, [run.graph.node_names[place] for place in record.order], record.values)
         except (TypeError, ValueError) as error:
             problem = f"{target.estimator}: describes no estimator of this run ({brief(error)})"
             raise CorruptFileError(problem) from None
         return estimator
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn may expect: a graph and no table of rows, with labels in it or beside it."""
+        """Scikit-learn's checks must pass a graph instead of a table, with labels in it or beside it."""
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.sparse = True
@@ -231,10 +241,10 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _built(self, raw: RawGraph) -> Graph:
-        """The graph to train on, with the features that were asked for."""
+        """The graph to train on, with the added features."""
         if raw.features is None and not self._structural:
             raise DataError(
-                "there are no features: pass X, one row per node, or have some made from the graph, such as "
+                "there are no features: pass X, one row per node, or compute some from the graph, such as "
                 'add_features=["degree", "positional"]'
             )
         if raw.labels is None:
@@ -256,10 +266,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             device=plain(self.device),
             overrides=plain(settings),
         )
-        return replace(request, split_seed=request.seed % (MAX_SPLIT_SEED + 1))  # random_state seeds the split too
+        return replace(request, split_seed=request.seed % (MAX_SPLIT_SEED + 1))  # random_state seeds the split as well
 
-    def _take(self, run: FinishedRun, names: Sequence[str], values: LabelValues) -> None:
-        """Be fitted."""
+    def _set_fitted(self, run: Run, names: Sequence[str], values: LabelValues) -> None:
         self.run_ = run
         self.nodes_ = np.array(list(names), dtype=object)
         self.classes_ = values.array(run.graph.class_names)
@@ -267,7 +276,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._values = values
 
     @property
-    def _run(self) -> FinishedRun:
+    def _run(self) -> Run:
         if not hasattr(self, "run_"):
             raise NotFittedError("this ConfGCNClassifier is not fitted yet: call fit or load first")
         return self.run_
@@ -278,33 +287,27 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _order(self) -> Tensor:
-        """Where each node stands, in the order that they were given in."""
+        """The position of each node in the graph, in the order the nodes were given in."""
         place = {name: position for position, name in enumerate(self._run.graph.node_names)}
         return torch.tensor([place[name] for name in self.nodes_])
 
-    def _told(self, graph: Any, features: Any, y: Any) -> tuple[Sequence[str], Sequence[str | None]]:
-        """The names of the nodes that are asked for, and what their labels are said to be."""
-        if graph is not None:
-            raw = raw_graph(graph, features, y)
-            return raw.ids, raw.labels if raw.labels is not None else [None] * len(raw.ids)
-        if y is not None:
-            return self.nodes_.tolist(), label_texts(y, len(self.nodes_))
+    def _own_labels(self) -> list[str | None]:
         own = self._run.graph
-        texts = [None if label < 0 else own.class_names[label] for label in own.labels[self._order].tolist()]
-        return self.nodes_.tolist(), texts
+        return [None if label < 0 else own.class_names[label] for label in own.labels[self._order].tolist()]
 
-    def _answers(
-        self, graph: Any, features: Any, *, update_existing: bool = False, **asked: float
-    ) -> tuple[Prediction, Assessment, Tensor]:
-        """What is predicted, what to make of it, and the rows that were asked for."""
+    def _labels(self, run: Run, rows: Tensor) -> Array:
+        labels: Array = self.classes_[run.prediction.logits[rows].argmax(-1).numpy()]
+        return labels
+
+    def _predicted(self, graph: Any, features: Any, *, update_existing: bool = False) -> tuple[Run, Tensor]:
+        """The run that predicts the nodes of a graph, None for that of the training, and the rows of these nodes."""
         run = self._run
         if graph is None and features is not None:
             raise UsageError("X was passed without a graph: pass both, or none for the nodes of the training")
-        with computing_with(plain(self.threads)):
-            if graph is None:
-                assessment = as_saved(run).assessed(run.graph, **asked)[2] if asked else run.assessment
-                return run.prediction, assessment, self._order
+        if graph is None:
+            return run, self._order
+        with computing_with(plain(self.threads)), seeded(run.config["seed"]):
             addition = raw_graph(graph, features, trained=run.graph)
-            with seeded(run.config["seed"]):
-                found = predict_new_nodes(as_saved(run), run.graph, addition, update_existing=update_existing, **asked)
-        return found.prediction, found.assessment, found.extension.listed
+            found = predict_new_nodes(run, addition, update_existing=update_existing)
+        assert found.extended is not None
+        return found, found.extended.extension.listed

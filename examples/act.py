@@ -3,9 +3,8 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from confgcn import RunRequest, load_graph, load_run, train
+from confgcn import RunRequest, load_run, train
 from confgcn.confidence.decisions import decide
-from confgcn.confidence.explanations import explain
 from confgcn.confidence.prediction_sets import PredictionSets
 
 with TemporaryDirectory() as folder:
@@ -14,10 +13,9 @@ with TemporaryDirectory() as folder:
     train(RunRequest(graph="demo", overrides=overrides, out=Path(folder) / "run"), notify=print)
     run = load_run(Path(folder) / "run")
 
-judged = run.judge(load_graph("demo"))
-graph, probabilities = judged.graph, judged.probabilities
+graph, probabilities = run.prepared, run.probabilities
 chosen_by = set(graph.validation.tolist())
-kept = load_graph("demo").validation
+kept = run.graph.validation
 kept = kept[[node not in chosen_by for node in kept.tolist()]]
 
 confidence, predicted = probabilities.max(1)
@@ -28,7 +26,7 @@ sets = PredictionSets.fit(graph, probabilities, kept, coverage=0.9).sets(graph, 
 print(f"mean number of labels in a set: {sets[graph.test].double().mean(0).sum():.2f}")
 
 node = int(graph.test[0])
-explanation = explain(run.method, graph.training_view(), node)
+explanation = run.explain(graph.node_names[node])
 print(f"paper {graph.node_names[node]}: {graph.class_names[explanation.label]}")
 for effect in explanation.effects[:3]:
     print(f"  {effect.name} changes its log-probability by {float(effect.change[explanation.label]):+.3f}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from confgcn.evaluation.metrics import accuracy
 from confgcn.evaluation.scorecard import Scorecard, score, score_groups
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction, require
-from confgcn.runs.evaluate import SCORES, scores
-from confgcn.runs.saved import SavedRun, load_run
+from confgcn.runs.evaluate import SCORES, on_test_nodes, scores
+from confgcn.runs.run import Run, finite_prediction
+from confgcn.runs.saved import load_run
 from reproduction.jobs import Kind
 
 Groups = tuple[float, ...]  # one value per quartile group, from lowest to highest
@@ -130,10 +131,10 @@ class ConfidenceMeasurements:
 
 def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds: float | None) -> Measurements:
     """The measurements of a finished run for the paper's tables and figures."""
-    saved = load_run(run)
-    prediction = saved.predict(graph)
+    saved = load_run(run, graph=graph)
+    prediction = saved.prediction
     correct = (prediction.logits.argmax(-1) == graph.labels)[graph.test].double()
-    confidence = metrics["confidence"]
+    confidence = metrics["raw"]
     found: dict[str, Any] = {
         name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "best_epoch", "epochs")
     }
@@ -151,13 +152,13 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
     return Measurements(**found, **_influence(saved, graph, prediction))
 
 
-def _influence(saved: SavedRun, graph: Graph, prediction: Prediction) -> dict[str, Any]:
+def _influence(saved: Run, graph: Graph, prediction: Prediction) -> dict[str, Any]:
     control = saved.method.with_uniform_influence()
     if control is None:
         return {}
     influence, precision = require(prediction.influence), require(prediction.precision)
     summary = asdict(summarise_influence(graph, influence, precision))
-    uniform = replace(saved, method=control).predict(graph).logits
+    uniform = finite_prediction(control, saved.prepared).logits
     return {
         "changed_by_uniform": int((uniform.argmax(-1) != prediction.logits.argmax(-1)).sum()),
         "accuracy_made_uniform": accuracy(uniform[graph.test], graph.labels[graph.test]),
@@ -173,14 +174,13 @@ def measure_confidences(
     run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds: float | None
 ) -> ConfidenceMeasurements:
     """The measurements of the confidences of a finished run."""
-    saved = load_run(run)
-    judged = saved.judge(graph)
-    prepared, prediction, probabilities = judged.graph, judged.prediction, judged.probabilities
+    saved = load_run(run, graph=graph)
+    prepared, prediction, probabilities = saved.prepared, saved.prediction, saved.probabilities
     return ConfidenceMeasurements(
         {
             **{name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "epochs")},
             "processor_seconds": processor_seconds,
-            **scores(saved.method, judged),
+            **scores(saved.method, on_test_nodes(saved)),
             **_scaled(prepared, prediction),
             **_no_label(prepared, probabilities),
             **_decisions(prepared, probabilities),

@@ -291,7 +291,7 @@ def test_confidences_are_those_of_every_label(fitted: ConfGCNClassifier, given: 
     assert held.mu.shape == held.precision.shape == (90, 3)
     assert (held.precision >= 0).all()
     assert np.mean(held.mu.argmax(1) == given.true) > 0.8
-    with pytest.raises(UsageError, match="gcn holds no confidence"):
+    with pytest.raises(UsageError, match="gcn has no confidence"):
         quick(method="gcn").fit(given.adjacency, given.features, given.y).confidence()
 
 
@@ -336,7 +336,7 @@ def test_a_node_is_explained_by_its_name(given: Given) -> None:
     assert {effect.name for effect in found.effects} == set(graph.neighbors(node))
     place = estimator.nodes_.tolist().index(node)
     assert estimator.classes_[found.label] == estimator.predict()[place]
-    with pytest.raises(UsageError, match="unknown node 'n900': did you mean 'n"):
+    with pytest.raises(UsageError, match="unknown node of graph 'n900': did you mean 'n"):
         estimator.explain("n900")
 
 

@@ -33,7 +33,7 @@ def fit(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     write_run(folder)
-    load_run(folder / "run").predict(GRAPH)
+    _ = load_run(folder / "run", graph=GRAPH).probabilities
 
 
 def state_of_process() -> dict[str, Any]:

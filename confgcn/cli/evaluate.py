@@ -56,7 +56,7 @@ def _show(found: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table(title=f"{found['measured_on']}; calibrated by: {found['calibration']}", title_justify="left")
+    table = Table(title=f"{found['evaluated_on']}; calibrated by: {found['calibration']}", title_justify="left")
     for heading in ("", "as predicted", "calibrated"):
         table.add_column(heading, justify="right" if heading else "left")
     for title, name, form in ROWS:

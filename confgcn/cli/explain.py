@@ -27,10 +27,10 @@ def explain(
 
     For example: confgcn explain runs/demo-confgcn 35
     """
-    from confgcn.runs.explain import explain_node
+    from confgcn.runs.saved import load_run
 
-    graph, explanation = explain_node(run, node, data_dir=data_dir)
-    record = _record(graph, explanation)
+    saved = load_run(run, data_dir=data_dir)
+    record = _record(saved.prepared, saved.explain(node))
     if as_json:
         print_json(record)
     else:

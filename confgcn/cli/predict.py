@@ -54,13 +54,13 @@ def predict(
 
     from confgcn.runs.directory import RunDirectory
     from confgcn.runs.graph_input import GraphFiles
-    from confgcn.runs.prediction_files import write_new_predictions
+    from confgcn.runs.new_nodes import write_predictions
 
     files = None if edges is None and graph is None else GraphFiles(graph, edges, nodes, features)
     columns: dict[str, Any] = {"source": source, "target": target, "node_id": id_column, "label": label}
     columns |= {"ignore": tuple(ignore) if ignore else None, "impute": impute or None}
     target_file = out or RunDirectory(run).new_nodes
-    summary = write_new_predictions(
+    summary = write_predictions(
         run,
         target_file,
         files,

@@ -53,17 +53,17 @@ def node_tables(numbers: Numbers) -> list[NodeTable]:
 
 def _confident(numbers: Numbers, places: Sequence[int], title: str, which: str) -> NodeTable:
     nodes, names = numbers["nodes"], numbers["classes"]
-    by_name = {name: place for place, name in enumerate(nodes["names"])}
+    by_name = {name: place for place, name in enumerate(nodes["node"])}
     rows = []
     for place in places:
         label = nodes["label"][place]
-        neighbour = nodes["top_neighbour"][place] if nodes["top_neighbour"] else ""
-        inside = nodes["sets"][place] if nodes["sets"] else []
+        neighbour = nodes["most_influential_neighbour"][place] if nodes["most_influential_neighbour"] else ""
+        inside = nodes["set"][place] if nodes["set"] else []
         rows.append(
             (
-                Cell(shortened(nodes["names"][place]), place),
+                Cell(shortened(nodes["node"][place]), place),
                 Cell(names[label]),
-                Cell(f"{percent(nodes['probability'][place][label])} %", is_number=True),
+                Cell(f"{percent(nodes['probability'][place])} %", is_number=True),
                 Cell(NOTHING, classes=[ClassMark(code(c), c % PALETTE, names[c]) for c in inside]),
                 Cell(shortened(neighbour) or NOTHING, by_name.get(neighbour) if neighbour else None),
             )
@@ -72,7 +72,7 @@ def _confident(numbers: Numbers, places: Sequence[int], title: str, which: str) 
         f"The {len(rows)} nodes outside of the training set with the {which} probability of the predicted label. "
         "Prediction sets are given by the letters of the classes."
     )
-    return NodeTable(title, sentence, ("node", "label", "probability", "set", "top neighbour"), rows)
+    return NodeTable(title, sentence, ("node", "label", "probability", "set", "most influential neighbour"), rows)
 
 
 def _labels(tables: Numbers) -> NodeTable:

@@ -56,11 +56,11 @@ def to_script(block: Mapping[str, Any]) -> str:
 def pack(numbers: Numbers, max_bytes: int = MAX_BYTES) -> PageData:
     """The nodes in at most that many bytes: quantities are omitted first, then neighbours, then nodes."""
     left_out: list[str] = []
-    total, shown = numbers["data"]["nodes"], np.arange(len(numbers["nodes"]["names"]))
+    total, shown = numbers["data"]["nodes"], np.arange(len(numbers["nodes"]["node"]))
     omitted: frozenset[str] = frozenset()
     text = _packed(numbers, shown, omitted)
     for name, notice in _OMISSIONS.items():
-        if _size(text) > max_bytes and (name == "neighbours" or numbers["nodes"][name] is not None):
+        if _size(text) > max_bytes and (name == "neighbours" or numbers["nodes"][f"{name}_by_class"] is not None):
             smaller = _packed(numbers, shown, omitted | {name})
             if len(smaller) < len(text):
                 text, omitted = smaller, omitted | {name}
@@ -94,15 +94,21 @@ def _packed(numbers: Numbers, shown: npt.NDArray[np.int64], omitted: frozenset[s
     nodes = numbers["nodes"]
     block: dict[str, Any] = {
         "classes": [visible(name) for name in numbers["classes"]],
-        "names": [shortened(nodes["names"][place]) for place in shown.tolist()],
+        "names": [shortened(nodes["node"][place]) for place in shown.tolist()],
         "home": home(numbers, shown),
         **{name: _integers(_rows(nodes.get(name), shown)) for name in ("label", "split", "degree", "accepted")},
-        "known": _integers(np.asarray(nodes["known"])[shown] + 1),
-        "sets": _bits(nodes.get("sets"), shown, len(numbers["classes"])),
-        **{name: _quantised(_rows(nodes.get(name), shown)) for name in ("probability", "evidence", "novelty", "own")},
+        "known": _integers(np.asarray(nodes["known_label"])[shown] + 1),
+        "sets": _bits(nodes.get("set"), shown, len(numbers["classes"])),
+        "own": _quantised(_rows(nodes.get("self_influence"), shown)),
         **{
-            name: None if name in omitted else _quantised(_rows(nodes.get(name), shown)) for name in ("mu", "precision")
+            name: None if name in omitted else _quantised(_rows(nodes.get(f"{name}_by_class"), shown))
+            for name in ("probability", "mu", "precision")
         },
+        "facts": [
+            {**fact, "values": _quantised(_rows(nodes[fact["name"]], shown))}
+            for fact in numbers["facts"]
+            if nodes[fact["name"]] is not None
+        ],
         **_neighbours(numbers["neighbours"], shown, MAX_NEIGHBOURS if "neighbours" in omitted else None),
     }
     return to_script(block)

@@ -29,7 +29,7 @@ def headline(numbers: Numbers) -> list[str]:
         evaluated = "The accuracy is unknown: no labels were held out of training."
     else:
         accuracy = percent(quality["scores"]["accuracy"])
-        evaluated = f"The accuracy is {accuracy} % on {count(quality['count'])} {quality['measured_on']}."
+        evaluated = f"The accuracy is {accuracy} % on {count(quality['count'])} {quality['evaluated_on']}."
     return [trained, evaluated, *map(_decision, about["decisions"])]
 
 
@@ -134,12 +134,12 @@ def quality(numbers: Numbers) -> str:
     )
     caveat = (
         " The same labels selected the weights and the calibration, so these values are slightly optimistic."
-        if found["is_selection"] or found["measured_on"] != "test nodes"
+        if found["is_selection"] or found["evaluated_on"] != "test nodes"
         else ""
     )
     return (
-        f"Evaluated on {count(found['count'])} {found['measured_on']}, which were not used for training. Probabilities "
-        f"{calibration}.{caveat}"
+        f"Evaluated on {count(found['count'])} {found['evaluated_on']}, which were not used for training. "
+        f"Probabilities {calibration}.{caveat}"
     )
 
 
@@ -175,7 +175,9 @@ def _shade(value: int, most: int) -> int:
 def explorer(numbers: Numbers, omitted: Collection[str] = ()) -> str:
     """How to read the drawing of a neighbourhood; ``omitted`` are quantities that the page does not hold."""
     nodes = numbers["nodes"]
-    has_mu, has_precision = (nodes[name] is not None and name not in omitted for name in ("mu", "precision"))
+    has_mu, has_precision = (
+        nodes[f"{name}_by_class"] is not None and name not in omitted for name in ("mu", "precision")
+    )
     ring = "label scores" if has_mu else "probabilities"
     sentences = [f"A node and its neighbours. The ring shows the {ring} by class; an outline marks a training label."]
     if numbers["neighbours"]["influence"] is not None:

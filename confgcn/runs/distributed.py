@@ -25,7 +25,7 @@ from confgcn.models.base import Prediction
 from confgcn.runs import outputs
 from confgcn.runs.cross_validation import check_fittable, is_needed
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
-from confgcn.runs.joined_run import Part, conclude_whole, finish_whole, join_parts, without_weights
+from confgcn.runs.gathered_run import ShardResult, finish_gathered, gather_and_write, without_weights
 from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import DataSettings, RunSettings, make_method
@@ -42,10 +42,10 @@ BEGUN = "begun"  # of a job: its run directory
 
 
 def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
-    """What :func:`confgcn.runs.train.train` does, by all processes of the job; returns the summary in the first.
+    """Train one run with all workers of a job; the first worker gets the summary, the others None.
 
-    The first one reads the graph, unless it is in shards already, writes what is not of single parts, and judges the
-    whole when it is trained. The run directory is one that all of them see.
+    The first worker reads the graph, unless it is in shards already, and writes the run. All workers must see the
+    run directory.
     """
     started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
     with resumable(out), stop_request() as stop, computing_with(request.threads):
@@ -55,18 +55,15 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
             directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
             if not group.sum([directory.finished if group.rank == 0 else 0])[0]:
                 watching = callbacks if group.rank == 0 else ()
-                part, prediction = _train(directory, folder, request, settings, group, stop, notify, watching)
-                stop.at_once = True  # what follows is found again from the last checkpoint
-                whole = join_parts(part, prediction, folder, request, settings, group)
-                del prediction  # each makes room for the next: the whole, and its weights
-                concluded = None
-                if whole is not None:
-                    concluded = conclude_whole(directory, whole, run_config(request), started=started, notify=notify)
-                del whole
-                weights = whole_weights(part.method, part.graph, group)
-                if concluded is not None:
-                    finish_whole(directory, concluded, weights, group.size)
-                group.wait()  # nobody leaves before the run is finished: should it fail now, all are started again
+                result, prediction = _train(directory, folder, request, settings, group, stop, notify, watching)
+                stop.at_once = True  # what follows is computed again from the last checkpoint
+                given = (directory, result, prediction, folder, request, settings, group)
+                rest = gather_and_write(*given, started=started, notify=notify)
+                del prediction, given  # to make room for the weights
+                weights = whole_weights(result.method, result.graph, group)
+                if rest is not None:
+                    finish_gathered(directory, rest, weights, group.size)
+                group.wait()  # no worker leaves before the run is finished: if it fails now, all are started again
             return summarise([read_metrics(directory.metrics)], out) if group.rank == 0 else None
 
 
@@ -170,7 +167,7 @@ def _begin(
             )
             damages += partition_notices(cut)
     if graph is not None and request.graph_input.needs_copy:
-        outputs.keep_graph(directory, graph)
+        outputs.write_graph_copy(directory, graph)
     changes = outputs.record_environment(directory.environment, fingerprint, notices)
     for notice in (*settings_notices(request, settings), *notices, *changes, *damages):
         notify(notice)
@@ -202,8 +199,8 @@ def _train(
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
-) -> tuple[Part, Prediction]:
-    """Train this process's part to the end; returns what is kept of it, and what it says of its nodes."""
+) -> tuple[ShardResult, Prediction]:
+    """Train the shard of this worker to the end; returns what is kept of it, and the prediction for its nodes."""
     part = load_shard(folder, group.rank, group.size)
     prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
     with seeded(request.seed):
@@ -216,7 +213,7 @@ def _train(
         with _best_kept(directory, loop, folder, request, settings):
             loop.fit()
     loop.release()
-    return Part.of(loop), loop.predict()
+    return ShardResult.of(loop), loop.predict()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 from confgcn.data.label_values import LabelValues
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
-from confgcn.runs.finished_run import FinishedRun
+from confgcn.runs.run import Run
 from confgcn.runs.settings import SECTIONS, resolve
 
 
@@ -25,7 +25,7 @@ class EstimatorRecord:
     values: LabelValues
 
     @classmethod
-    def of_run(cls, run: FinishedRun) -> EstimatorRecord:
+    def of_run(cls, run: Run) -> EstimatorRecord:
         """For a run that a command made: rows in natural order."""
         values = LabelValues.of(None, run.graph.class_names)
         return cls(_params_of(run.config), range(run.graph.num_nodes), values)

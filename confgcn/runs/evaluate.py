@@ -1,10 +1,10 @@
-"""Every number about a run's confidences, flat: what ``confgcn evaluate`` says and ``reproduce confidence`` keeps."""
+"""Evaluate a run on nodes whose labels it has not seen: the numbers of ``confgcn evaluate`` and of the report."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -21,42 +21,75 @@ from confgcn.io.locks import locked_folder
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.figures import evaluation_figures
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.saved import Judged, SavedRun, graph_of, load_run
+from confgcn.runs.run import Run
+from confgcn.runs.saved import load_run
 
 CALIBRATED = "calibrated_"
 LEARNED = ("auroc_precision", "mu_accuracy", "auroc_mu", "auroc_edge", "auroc_distance", "uniform_accuracy")
-RETRAINED = "uniform_trained_accuracy"  # which only runs trained for it know: ``confgcn reproduce confidence``
+RETRAINED = "uniform_trained_accuracy"  # known only to runs of ``confgcn reproduce confidence``
 SCORES = (*METRICS, *LEARNED, *(CALIBRATED + name for name in METRICS))
 
 
-def evaluate(run: SavedRun, judged: Judged) -> dict[str, Any]:
-    """The nodes that what was judged may be measured on: ``SCORES``, then slice by slice.
+@dataclass(frozen=True, eq=False)
+class EvaluatedNodes:
+    """Nodes whose labels the method has not seen, and what was predicted for them.
 
-    Keys are documented in docs/confidence.md. None where a method has no such quantity.
+    Attributes:
+        graph: as the method saw it, but with all labels.
+        prediction: for all nodes of the graph; only the rows of ``nodes`` are evaluated.
+        probabilities: calibrated, (N, C).
+        nodes: the nodes to evaluate on, (n,).
+        evaluated_on: which nodes these are.
     """
-    nodes = judged.nodes
-    calibrated = score_groups(judged.graph, nodes, judged.probabilities)
+
+    graph: Graph
+    prediction: Prediction
+    probabilities: Tensor
+    nodes: Tensor
+    evaluated_on: Literal["test nodes", "validation nodes", "labels held out in turn"]
+
+
+def on_test_nodes(run: Run) -> EvaluatedNodes:
+    """The test nodes of a run."""
+    return EvaluatedNodes(run.prepared, run.prediction, run.probabilities, run.prepared.test, "test nodes")
+
+
+def evaluated_nodes(run: Run) -> EvaluatedNodes:
+    """The test nodes of a run or, where it has none, the training nodes, each predicted without its label."""
+    graph, held_out = run.prepared, run.held_out
+    if len(graph.test) or held_out is None:
+        return on_test_nodes(run)
+    probabilities = run.calibration.probabilities(graph, held_out)
+    return EvaluatedNodes(graph, held_out, probabilities, graph.train, "labels held out in turn")
+
+
+def evaluate(run: Run, on: EvaluatedNodes) -> dict[str, Any]:
+    """``SCORES``, then those of each group of nodes.
+
+    Keys are documented in docs/confidence.md; None where a method has no such quantity.
+    """
+    calibrated = score_groups(on.graph, on.nodes, on.probabilities)
     return {
-        **scores(run.method, judged),
+        **scores(run.method, on),
         RETRAINED: None,
-        "measured_on": judged.measured_on,
+        "evaluated_on": on.evaluated_on,
         "calibration": run.calibration.name,
-        **score_groups(judged.graph, nodes, judged.prediction.raw_probabilities),
+        **score_groups(on.graph, on.nodes, on.prediction.raw_probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
     }
 
 
-def scores(method: AbstractMethod, judged: Judged) -> Scorecard:
-    """``SCORES`` of a trained method's prediction."""
-    graph, prediction, nodes = judged.graph, judged.prediction, judged.nodes
+def scores(method: AbstractMethod, on: EvaluatedNodes) -> Scorecard:
+    """``SCORES`` of the prediction of a trained method."""
+    graph, prediction, nodes = on.graph, on.prediction, on.nodes
     raw = score(graph, nodes, prediction.raw_probabilities, mu=prediction.mu, precision=prediction.precision)
-    scaled = score(graph, nodes, judged.probabilities)
+    scaled = score(graph, nodes, on.probabilities)
     found = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
     return {name: found.get(name) for name in SCORES}
 
 
 def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> Scorecard:
-    """What influences tell of edges, and what the model is worth without them."""
+    """How well influences and distances separate edges, and the accuracy with all influences equal."""
     if prediction.influence is None or prediction.distance is None:
         return {}
     aurocs = edge_aurocs(graph, prediction.influence, prediction.distance)
@@ -68,12 +101,12 @@ def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> S
     return found
 
 
-def curves(judged: Judged) -> dict[str, Any]:
-    """The numbers of the figures: reliability and risk against coverage, raw and calibrated, and groups of nodes."""
-    graph = judged.graph
-    nodes = judged.nodes[graph.labels[judged.nodes] >= 0]
-    kinds = {"raw": judged.prediction.raw_probabilities, "calibrated": judged.probabilities}
-    scored = score_groups(graph, nodes, judged.probabilities)
+def curves(on: EvaluatedNodes) -> dict[str, Any]:
+    """The numbers of the figures: reliability and risk-coverage curves, raw and calibrated, and groups of nodes."""
+    graph = on.graph
+    nodes = on.nodes[graph.labels[on.nodes] >= 0]
+    kinds = {"raw": on.prediction.raw_probabilities, "calibrated": on.probabilities}
+    scored = score_groups(graph, nodes, on.probabilities)
     names = [name.removesuffix("_count") for name in scored if name.endswith("_count")]
     groups = [{"name": n, **{key: scored[f"{n}_{key}"] for key in ("count", "accuracy", "confidence")}} for n in names]
     return {
@@ -87,26 +120,24 @@ def _curves_of(probabilities: Tensor, labels: Tensor) -> dict[str, Any]:
     correct = predicted == labels
     curve = risk_coverage(confidence, correct)
     return {
-        "reliability": [asdict(part) for part in reliability(confidence, correct)],
+        "reliability": [asdict(bin_) for bin_ in reliability(confidence, correct)],
         "risk_coverage": {"coverage": curve.coverage.tolist(), "risk": curve.risk.tolist()},
     }
 
 
 def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str, Any], list[Path], list[str]]:
-    """Evaluate the run of a directory: the numbers, the files written into it, and notices."""
-    run, directory = load_run(path), RunDirectory(path)
-    judged = run.measurable(graph_of(path, run, data_dir=data_dir))
-    if not len(judged.nodes):
-        raise DataError(
-            f"{path}: {judged.graph.name} has no test nodes to evaluate on, nor were labels held out in turn"
-        )
-    found, notices = evaluate(run, judged), []
+    """Evaluate the run in a directory: the numbers, the files written into it, and notices."""
+    run, directory = load_run(path, data_dir=data_dir), RunDirectory(path)
+    on = evaluated_nodes(run)
+    if not len(on.nodes):
+        raise DataError(f"{path}: {on.graph.name} has no test nodes to evaluate on, nor labels held out in turn")
+    found, notices = evaluate(run, on), []
     contents = {directory.evaluation: to_json(found)}
     try:
-        drawn = evaluation_figures(curves(judged))
+        drawn = evaluation_figures(curves(on))
         contents |= {file: drawn[file.stem] for file in directory.pictures}
     except ResourceError as error:
-        notices.append(f"no pictures: {error}")
+        notices.append(f"no figures: {error}")
     with locked_folder(path) as left_behind:
         write_together(contents)
     return found, list(contents), [*notices, *left_behind]

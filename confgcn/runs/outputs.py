@@ -1,4 +1,4 @@
-"""What a run leaves behind: environment, history, predictions, model, metrics."""
+"""Write a run directory: environment, history, predictions, model, metrics."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from confgcn.io.atomic_files import write_atomic, write_blocks
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import AbstractMethod, Prediction, Shape
-from confgcn.runs.csv_table import Columns, csv_blocks, numbers, table_bytes
 from confgcn.runs.directory import RunDirectory, flattened
-from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.prediction_table import prediction_blocks
+from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_blocks
+from confgcn.runs.run import Run
+from confgcn.runs.tables import csv_blocks, csv_bytes
 from confgcn.training.selection import Record
 
 LIBRARIES = ("confgcn", "torch", "numpy", "scipy", "safetensors")
 
 
 def software() -> dict[str, Any]:
-    """What a result's bits can depend on, of all that is installed."""
+    """The versions that the bits of a result can depend on."""
     return {
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
@@ -69,42 +69,49 @@ def record_environment(path: Path, fingerprint: str, notices: Sequence[str]) -> 
     ]
 
 
-def write_run(directory: RunDirectory, run: FinishedRun) -> None:
-    """All files of a finished run."""
-    write_found(directory, run)
+def save_run(directory: RunDirectory, run: Run) -> None:
+    """Write a run directory that holds a copy of the graph, whatever its name."""
+    directory.start(run.config)
+    record_environment(directory.environment, run.graph.fingerprint, run.graph.notices())
+    write_graph_copy(directory, run.graph)
+    write_run(directory, run)
+
+
+def write_run(directory: RunDirectory, run: Run) -> None:
+    """All files of a finished run but the graph."""
+    write_results(directory, run)
     write_model(directory.model, run.method, model_record(run.config, run.graph) | calibration_record(run.assessment))
     directory.finish(run.metrics)
 
 
-def write_found(directory: RunDirectory, run: FinishedRun) -> None:
-    """What the training has found, all but the method and the metrics."""
+def write_results(directory: RunDirectory, run: Run) -> None:
+    """History, predictions, label errors, disagreeing edges, held-out predictions."""
     write_history(directory.history, run.history)
-    write_predictions(directory.predictions, run)
-    write_label_errors(directory, run.prepared, run.assessment)
+    write_blocks(directory.predictions, csv_blocks(prediction_blocks(run)))
+    for file, table in (
+        (directory.label_errors, label_errors_table(run)),
+        (directory.disagreeing_edges, disagreeing_edges_table(run)),
+    ):
+        write_atomic(file, csv_bytes(table))
     if run.held_out is not None:
         write_held_out(directory.held_out, run.held_out)
 
 
-def write_predictions(path: Path, run: FinishedRun) -> None:
-    """One row per node; of a large graph no more than some of them are ever held."""
-    write_blocks(path, csv_blocks(prediction_blocks(run.prepared, run.prediction, run.assessment)))
-
-
-def keep_graph(directory: RunDirectory, graph: Graph) -> None:
-    """A copy of a graph that has no name to load it by; a model that knows every node is of no use without it."""
+def write_graph_copy(directory: RunDirectory, graph: Graph) -> None:
+    """A copy of a graph that cannot be loaded again by name; without it the weights of single nodes are useless."""
     content = graph_npz_bytes(raw_from_graph(graph))
     if not directory.graph.is_file() or directory.graph.read_bytes() != content:
         write_atomic(directory.graph, content)
 
 
 def write_held_out(stem: Path, prediction: Prediction) -> None:
-    """What was said of each training node by a training that had not seen its label."""
+    """The predictions for training nodes by trainings that did not see their labels."""
     tensors = {"logits": prediction.logits, "precision": prediction.precision}
     write_tensors(stem, {name: value.detach() for name, value in tensors.items() if value is not None}, {})
 
 
 def read_held_out(stem: Path, shape: Shape) -> Prediction | None:
-    """What :func:`write_held_out` wrote of a graph of that shape; None where there was no need to."""
+    """Read what :func:`write_held_out` wrote for a graph of that shape; None where a run has no such file."""
     if not stem.with_suffix(".json").is_file():
         return None
     tensors, _ = read_tensors(stem)
@@ -114,7 +121,7 @@ def read_held_out(stem: Path, shape: Shape) -> Prediction | None:
 
 
 def check_weights(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """Are they the expected ones, by name, shape and type, and finite?"""
+    """Refuse tensors whose names, shapes or types are not the expected ones, or that are not finite."""
     if tensors.keys() != expected.keys():
         unlike = ", ".join(sorted(tensors.keys() ^ expected.keys()))
         raise CorruptFileError(f"{path}: corrupt, it lacks or should not hold {brief(unlike)}")
@@ -126,12 +133,12 @@ def check_weights(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
 
 
 def write_model(stem: Path, method: AbstractMethod, record: dict[str, Any]) -> None:
-    """Weights, and what belongs to them."""
+    """Weights, and the record that belongs to them."""
     write_tensors(stem, method.state_dict(), record)
 
 
 def model_record(config: dict[str, Any], graph: Graph) -> dict[str, Any]:
-    """What is needed to build the method that weights belong to, and which graph they were trained on."""
+    """What is needed to rebuild the method, and the fingerprint of the graph it was trained on."""
     return {"config": config, "shape": Shape.of(graph).to_json(), "graph_sha256": graph.training_view().fingerprint}
 
 
@@ -145,42 +152,13 @@ def write_history(path: Path, history: Sequence[Record]) -> None:
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
-def write_label_errors(directory: RunDirectory, graph: Graph, assessment: Assessment) -> None:
-    """Probable label errors and edges between different labels, most probable first."""
-    write_atomic(directory.label_errors, table_bytes(label_error_table(graph, assessment)))
-    write_atomic(directory.disagreeing_edges, table_bytes(disagreeing_edge_table(graph, assessment)))
-
-
-def label_error_table(graph: Graph, assessment: Assessment) -> Columns:
-    """Every training label, most probable error first."""
-    labels, names = assessment.label_errors, graph.class_names
-    return {
-        "node": [graph.node_names[node] for node in labels.nodes.tolist()],
-        "label": [names[c] for c in labels.given.tolist()],
-        "suggested": [names[c] for c in labels.suggested.tolist()],
-        "score": numbers(labels.score),
-    }
-
-
-def disagreeing_edge_table(graph: Graph, assessment: Assessment) -> Columns:
-    """The edges that join what disagrees most."""
-    edges, influence = assessment.disagreeing_edges.named(graph), assessment.disagreeing_edges.influence
-    return {
-        "node": [one for one, _, _ in edges],
-        "neighbour": [other for _, other, _ in edges],
-        "disagreement": numbers(assessment.disagreeing_edges.disagreement),
-        **({} if influence is None else {"influence": numbers(influence)}),
-    }
-
-
-def measure(
-    graph: Graph, prediction: Prediction, assessment: Assessment, held_out: Prediction | None
-) -> dict[str, Any]:
-    """Accuracy on the test nodes, how far the confidences can be trusted there, and what may be accepted."""
+def result_metrics(run: Run) -> dict[str, Any]:
+    """Accuracy and confidence on the test nodes, the calibration and the decisions, for metrics.json."""
+    graph, assessment, held_out = run.prepared, run.assessment, run.held_out
     found = {
         "test_accuracy": None,
         "held_out_accuracy": None if held_out is None else accuracy(held_out.logits[graph.train], graph.train_labels),
-        "confidence": None,
+        "raw": None,
         "calibrated": None,
         "calibration": assessment.calibration.to_json(),
         "decisions": [] if assessment.decision is None else [assessment.decision.as_record()],
@@ -188,11 +166,11 @@ def measure(
     nodes = graph.test
     if not len(nodes):
         return found
-    labels, logits = graph.labels[nodes], prediction.logits[nodes]
-    precision = None if prediction.precision is None else prediction.precision[nodes]
+    labels, logits = graph.labels[nodes], run.prediction.logits[nodes]
+    precision = None if run.prediction.precision is None else run.prediction.precision[nodes]
     return {
         **found,
         "test_accuracy": accuracy(logits, labels),
-        "confidence": asdict(summarise_confidence(logits.softmax(-1), precision, labels)),
+        "raw": asdict(summarise_confidence(logits.softmax(-1), precision, labels)),
         "calibrated": asdict(summarise_confidence(assessment.probabilities[nodes], precision, labels)),
     }

@@ -44,6 +44,7 @@ class _Config(_Known):
     data: dict[str, Any]
     model: dict[str, Any]
     recipe: dict[str, Any]
+    targets: dict[str, Any]
 
 
 class _Decision(_Known):
@@ -62,7 +63,7 @@ class _Metrics(_Config):
     test_accuracy: Share | None
     held_out_accuracy: Share | None
     validation_accuracy: Share | None
-    confidence: ConfidenceSummary | None
+    raw: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
     decisions: list[_Decision]
     cross_fitted: bool

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
 
+from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR
 from confgcn.data.input_files import naming
 from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.data.transforms import ColumnStatistics, FeatureScaling, scale_features
@@ -19,14 +20,14 @@ from confgcn.exceptions import UsageError, unknown_name
 from confgcn.graph import Graph
 from confgcn.io.toml import read_toml
 from confgcn.models.base import AbstractMethod, Shape
-from confgcn.models.ranges import NonNegative, Share
+from confgcn.models.ranges import InnerShare, NonNegative, Share
 from confgcn.models.registry import method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.recipe import SETTINGS, Recipe, validated
 
 FOLDER = Path(__file__).parent / "presets"
 PLACES = ("reference", "tuned")  # published by the authors; found by us
-SECTIONS = ("data", "model", "recipe")
+SECTIONS = ("data", "model", "recipe", "targets")
 ANY = "any"
 
 Sections = dict[str, dict[str, Any]]
@@ -47,11 +48,15 @@ class DataSettings(BaseModel):
     held_back_validation: Share = 0.0
 
     def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | ColumnStatistics | None = None) -> Graph:
-        """The perturbed graph with scaled features; ``fitted_on`` is the graph of the training, or the whole graph."""
+        """The graph as the method sees it.
+
+        Features are scaled by the columns of ``fitted_on``: the graph of the training where nodes are new, the whole
+        graph where this is a shard of it.
+        """
         return scale_features(self.perturb(graph, seed=seed), self.feature_scaling, fitted_on=fitted_on)
 
     def perturb(self, graph: Graph, *, seed: int) -> Graph:
-        """The graph with the perturbations, whose features are those of the given one."""
+        """The graph with the perturbations; features are not changed."""
         if self.edges_between_classes:
             graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
         if self.flipped_labels:
@@ -59,6 +64,21 @@ class DataSettings(BaseModel):
         if self.held_back_validation:
             graph = shrink_validation_set(graph, self.held_back_validation, seed=seed)
         return graph
+
+
+class Targets(BaseModel):
+    """Targets of prediction sets and of decisions: see ``confgcn.confidence``.
+
+    Attributes:
+        coverage: share of nodes whose prediction set is to contain the true label.
+        max_error, delta: with probability 1 - ``delta`` at most ``max_error`` of the accepted labels are wrong.
+    """
+
+    model_config = SETTINGS
+
+    coverage: InnerShare = COVERAGE
+    max_error: InnerShare = MAX_ERROR
+    delta: InnerShare = DELTA
 
 
 @dataclass(frozen=True)
@@ -74,6 +94,7 @@ class RunSettings:
     data: DataSettings
     model: dict[str, Any]
     recipe: Recipe
+    targets: Targets
     device: str = "cpu"
 
     @property
@@ -82,8 +103,36 @@ class RunSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """As written into a run's config.json."""
-        sections = {"data": self.data.model_dump(), "model": self.model, "recipe": self.recipe.model_dump()}
-        return {"method": self.method, "preset": self.preset, "settings_of": self.settings_of, **sections}
+        checked = {name: getattr(self, name).model_dump() for name in ("data", "recipe", "targets")}
+        names = {"method": self.method, "preset": self.preset, "settings_of": self.settings_of}
+        return {**names, "data": checked["data"], "model": self.model, **checked}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> RunSettings:
+        """The settings in the content of a config.json, checked."""
+        method = config["method"]
+        return cls.checked(method, config["preset"], config["settings_of"], config, where=f"settings of {method}")
+
+    @classmethod
+    def checked(
+        cls, method: str, preset: str, settings_of: str, sections: Mapping[str, Any], *, where: str
+    ) -> RunSettings:
+        """Sections of settings, checked against their models and completed with defaults."""
+        return cls(
+            method,
+            preset,
+            settings_of,
+            validated(DataSettings, sections["data"], where=where),
+            validated(hyperparameters(method_class(method, preset)), sections["model"], where=where).model_dump(),
+            validated(Recipe, sections["recipe"], where=where),
+            validated(Targets, sections["targets"], where=where),
+        )
+
+
+def section_models(method: str, preset: str) -> dict[str, type[BaseModel]]:
+    """What the settings of each section are checked against."""
+    model = hyperparameters(method_class(method, preset))
+    return {"data": DataSettings, "model": model, "recipe": Recipe, "targets": Targets}
 
 
 def preset_names(method: str) -> list[str]:
@@ -101,22 +150,9 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
     chosen = _preset(method, name)
     settings_of = dataset if dataset in chosen.get("datasets", {}) else chosen.get("fallback", ANY)
     sections = _merged(chosen, chosen.get("datasets", {}).get(settings_of, {}))
-    models: dict[str, type[BaseModel]] = {
-        "data": DataSettings,
-        "model": hyperparameters(method_class(method, name)),
-        "recipe": Recipe,
-    }
     for key, value in overrides.items():
-        sections[_section_of(key, models)][key] = value
-    where = f"settings of {method} ({name})"
-    settings = RunSettings(
-        method,
-        name,
-        settings_of,
-        validated(DataSettings, sections["data"], where=where),
-        validated(models["model"], sections["model"], where=where).model_dump(),
-        validated(Recipe, sections["recipe"], where=where),
-    )
+        sections[_section_of(key, section_models(method, name))][key] = value
+    settings = RunSettings.checked(method, name, settings_of, sections, where=f"settings of {method} ({name})")
     check_batches(settings.method_class, settings.recipe)
     return settings
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from confgcn import kernels
-from confgcn.confidence.assessment import assess
+from confgcn.evaluation.metrics import accuracy
 from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
@@ -22,20 +22,21 @@ from confgcn.io.threads import computing_with
 from confgcn.runs import outputs
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, is_needed
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
-from confgcn.runs.finished_run import FinishedRun, Trained
 from confgcn.runs.request import RunRequest, run_config, settings_notices
+from confgcn.runs.run import Run
 from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
+from confgcn.training.selection import Record
 
 Notify = Callable[[str], None]
 
 
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
-    """Run every seed that is not finished yet; returns the summary over them."""
+    """Train every seed that is not finished yet; returns the summary over all of them."""
     settings = request.settings()
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
@@ -66,11 +67,10 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
         for run, graph in enumerate(chain([first], graphs)):
             config = run_config(request, run)
             directory = _member(out, request, run)
-            keep = graph if request.graph_input.needs_copy else None
-            outcome = run_once(
-                directory, graph, settings, config, keep=keep, stop=stop, notify=notify, callbacks=callbacks
+            copy = request.graph_input.needs_copy
+            results.append(
+                run_once(directory, graph, settings, config, copy=copy, stop=stop, notify=notify, callbacks=callbacks)
             )
-            results.append(outcome)
         summary = summarise(results, out)
         if request.seeds > 1:
             study.finish(summary)
@@ -78,7 +78,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
 
 
 def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
-    """The graph of each run, read again only where its split is another one."""
+    """The graph of each run; files are read once, whatever the splits."""
     for split_seed, runs in groupby(map(request.split_seed_of, range(request.seeds))):
         graph = request.graph_input.load(split_seed)
         for _ in runs:
@@ -88,9 +88,9 @@ def graphs_of_runs(request: RunRequest) -> Iterator[Graph]:
 def make_loop(
     graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int = 0
 ) -> TrainingLoop:
-    """A new method and the loop that trains it, on the graph as the settings want it.
+    """A new method and the loop that trains it on the prepared graph.
 
-    Draws the first random numbers of the run. The seed is that of experiments on a changed graph.
+    It draws the first random numbers of the run; ``seed`` seeds only experiments on a perturbed graph.
     """
     graph = settings.data.prepare(graph, seed=seed)
     return TrainingLoop(make_method(graph, settings), graph, settings.recipe, callbacks, device=settings.device)
@@ -110,12 +110,12 @@ def run_once(
     settings: RunSettings,
     config: dict[str, Any],
     *,
-    keep: Graph | None = None,
+    copy: bool = False,
     stop: StopRequest,
     notify: Notify,
     callbacks: Sequence[Callback],
 ) -> dict[str, Any]:
-    """One seed: train (or go on training), write all outputs, metrics last; ``keep`` a copy of this graph."""
+    """Train one seed, or resume it, and write its directory, metrics last; with a ``copy`` of the graph."""
     directory.start(config)
     notices = outputs.record_environment(directory.environment, graph.fingerprint, graph.notices())
     for damage in directory.discard_damage():
@@ -124,30 +124,30 @@ def run_once(
         directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
         directory.clear_shards()
         return read_metrics(directory.metrics)
-    if keep is not None:
-        outputs.keep_graph(directory, keep)
+    if copy:
+        outputs.write_graph_copy(directory, graph)
     for notice in notices:
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopOnSignal(stop)], seed=seed, notify=notify)
     with seeded(seed):
-        loop = _last_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
+        loop = _final_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
         for notice in resume_from(directory.checkpoints, loop):
             notify(notice)
         with _best_kept(directory, loop, config, graph):
             loop.fit()
-    finished = conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
+    finished = _finished(graph, loop, crossed, config, settings, started=started, notify=notify)
     outputs.write_run(directory, finished)
     directory.clear_checkpoints()
-    directory.clear_shards()  # of several workers, whose run this process has ended
+    directory.clear_shards()  # of several workers, if they began the run that this process has finished
     return finished.metrics
 
 
 def fit_in_memory(
     graph: Graph, settings: RunSettings, config: dict[str, Any], *, notify: Notify, callbacks: Sequence[Callback] = ()
-) -> FinishedRun:
-    """What :func:`run_once` finds, without a file."""
+) -> Run:
+    """Train one seed without writing a file."""
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     check_fittable(prepared, settings)
@@ -155,64 +155,78 @@ def fit_in_memory(
         check_memory(make_method(prepared, settings))
     crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
     with seeded(seed):
-        loop = _last_loop(prepared, settings, crossed, callbacks)
+        loop = _final_loop(prepared, settings, crossed, callbacks)
         loop.fit()
-    return conclude(graph, Trained.by(loop), crossed, config, started=started, notify=notify)
+    return _finished(graph, loop, crossed, config, settings, started=started, notify=notify)
 
 
-def _last_loop(
+def _final_loop(
     prepared: Graph, settings: RunSettings, crossed: CrossFit | None, callbacks: Sequence[Callback]
 ) -> TrainingLoop:
     recipe = crossed.recipe if crossed else settings.recipe
     return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks, device=settings.device)
 
 
-def conclude(
+def _finished(
     graph: Graph,
-    trained: Trained,
+    loop: TrainingLoop,
     crossed: CrossFit | None,
     config: dict[str, Any],
+    settings: RunSettings,
     *,
     started: float,
     notify: Notify,
-) -> FinishedRun:
-    """All that is to be said of a training; ``graph`` is as it was loaded, ``started`` of the monotonic clock."""
-    prepared, prediction = trained.graph, trained.prediction
-    if not crossed and not len(prepared.validation):
-        notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
+) -> Run:
+    """The run of a loop that has ended, with its metrics; ``graph`` is as it was loaded."""
+    loop.release()  # before the prediction: what only training needs is most of the memory
     held_out = crossed.prediction if crossed else None
-    nodes = prepared.train if crossed else prepared.validation
-    assessment = assess(
-        prepared, prediction, nodes, held_out=held_out, feature_probabilities=trained.feature_probabilities
-    )
-    metrics = {
-        **outputs.measure(prepared, prediction, assessment, held_out),
-        "cross_fitted": crossed is not None,
-        "validation_accuracy": trained.validation_accuracy,
-        "best_epoch": trained.best["epoch"] if trained.best else None,
-        "epochs": len(trained.history),
+    run = Run(config, settings, loop.method, graph=graph, history=loop.history, held_out=held_out)
+    run.prepared, run.prediction = loop.graph, loop.predict()
+    notify_without_held_out(run, notify)
+    run.metrics = training_metrics(run, loop.best, started=started)
+    return run
+
+
+def notify_without_held_out(run: Run, notify: Notify) -> None:
+    """A notice where no label was held out to calibrate with."""
+    if not len(run.held_out_nodes):
+        notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
+
+
+def training_metrics(run: Run, best: Record | None, *, started: float) -> dict[str, Any]:
+    """The content of metrics.json; ``best`` is the record of the selected epoch, ``started`` of the monotonic clock."""
+    graph, logits = run.prepared, run.prediction.logits
+    validation = graph.validation
+    if best is not None:
+        validation_accuracy = best.get("validation_accuracy")
+    else:
+        validation_accuracy = accuracy(logits[validation], graph.labels[validation]) if len(validation) else None
+    return {
+        **outputs.result_metrics(run),
+        "cross_fitted": run.held_out is not None,
+        "validation_accuracy": validation_accuracy,
+        "best_epoch": best["epoch"] if best else None,
+        "epochs": len(run.history),
         "seconds": round(time.monotonic() - started, 3),
-        **config,
+        **run.config,
     }
-    found = (prediction, held_out, assessment, trained.history, metrics)
-    return FinishedRun(graph, prepared, trained.method, config, *found)
 
 
 def cross_fit_where_needed(
     graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int, notify: Notify
 ) -> CrossFit | None:
-    """Where there are no validation nodes, and the recipe asks for some."""
+    """Cross-fit where there are no validation nodes and the recipe needs them; else None."""
     if not is_needed(graph, settings):
         return None
     notify(
-        "no validation nodes: epochs and calibration are found by holding out every label once, then all are trained "
-        "on; what is said of confidences is approximate"
+        "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all "
+        "are trained on; guarantees are approximate"
     )
     return cross_fit(graph, settings, callbacks, seed=seed)
 
 
 def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
-    """Means over runs; the standard deviation is that of a sample, None for a single run."""
+    """Means and sample standard deviations over runs; the deviation of a single run is None."""
     first = results[0]
     return {
         "test_accuracy": _mean(results, "test_accuracy"),
@@ -238,7 +252,7 @@ def _member(out: Path, request: RunRequest, run: int) -> RunDirectory:
 
 @contextmanager
 def resumable(out: Path) -> Iterator[None]:
-    """When training is stopped, say how to go on."""
+    """Add to the error of a stopped training how to resume it."""
     try:
         yield
     except StoppedError as error:
@@ -248,7 +262,7 @@ def resumable(out: Path) -> Iterator[None]:
 
 @contextmanager
 def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, Any], graph: Graph) -> Iterator[None]:
-    """When training diverges, keep the best weights from before and say where they are."""
+    """When training diverges, save the best weights so far and name their file in the error."""
     try:
         yield
     except DivergedError as error:

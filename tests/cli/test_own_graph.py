@@ -109,7 +109,7 @@ def test_the_report_is_one_file_that_shows_names_as_text(command: Command, train
 
 def test_evaluating_and_explaining_need_no_more_than_the_run(command: Command, trained: Path) -> None:
     found = json.loads(command("evaluate", trained, "--json").stdout)
-    assert found["measured_on"] == "labels held out in turn"
+    assert found["evaluated_on"] == "labels held out in turn"
     assert 0.5 < found["accuracy"] <= 1
     explained = json.loads(command("explain", trained, HOSTILE[3], "--json").stdout)
     assert explained["node"] == HOSTILE[3]

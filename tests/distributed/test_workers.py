@@ -50,7 +50,9 @@ def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path:
         assert [value for _, value in alone_said] == pytest.approx([value for _, value in together_said], abs=1e-3)
         first_alone, first_together = ({node for node, _ in said[:100]} for said in (alone_said, together_said))
         assert len(first_alone & first_together) > 0.9 * len(first_alone)
-    same = sum(row["top_neighbour"] == together[node]["top_neighbour"] for node, row in alone.items())
+    same = sum(
+        row["most_influential_neighbour"] == together[node]["most_influential_neighbour"] for node, row in alone.items()
+    )
     assert same > 0.99 * len(alone)  # but for ties
 
 

@@ -104,7 +104,7 @@ def test_ids_are_kept_and_only_their_order_counts(tables: Tables, plain: tuple[b
     tables.train()
     expected = [dict(row) for row in csv.DictReader(io.StringIO(plain[0].decode()))]
     for row in expected:
-        row |= {column: names.get(row[column], "") for column in ("node", "top_neighbour")}
+        row |= {column: names.get(row[column], "") for column in ("node", "most_influential_neighbour")}
     assert [*tables.predictions().values()] == expected
 
 
@@ -212,7 +212,7 @@ def test_nodes_that_no_label_reaches_are_predicted_with_doubt_and_flagged(tables
     found = tables.predictions()
     flagged = {name for name, row in found.items() if float(row["evidence"]) == 0}
     assert flagged == {*alone, *islands}
-    assert {name for name, row in found.items() if not row["top_neighbour"]} == {*alone}
+    assert {name for name, row in found.items() if not row["most_influential_neighbour"]} == {*alone}
     reached = [float(found[name]["probability"]) for name in "dh"]
     assert all(0.5 <= float(found[name]["probability"]) < min(reached) for name in flagged)
     assert found["x"]["raw_probability"] != found["y"]["raw_probability"]

@@ -20,11 +20,10 @@ from typer.testing import CliRunner
 from confgcn.cli.main import app
 from confgcn.data.formats.delimited import quoted
 from confgcn.io.threads import computing_with
-from confgcn.runs.csv_table import table_bytes
 from confgcn.runs.graph_input import GraphFiles
-from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
-from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_table
 from confgcn.runs.request import RunRequest, run_config
+from confgcn.runs.tables import csv_bytes
 from confgcn.runs.train import fit_in_memory
 
 IDS = ["n1", "n01", "n10", "2", "a,b", 'say "so"', "two\nlines", "é", "e\u0301", "#1", " x ", "β;γ", "a\tb", "=1+1"]
@@ -140,12 +139,12 @@ def what_comes_of(path: Path) -> list[bytes]:
     with computing_with(1):
         run = fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
     tables = [
-        prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
-        label_error_table(run.prepared, run.assessment),
-        disagreeing_edge_table(run.prepared, run.assessment),
+        prediction_table(run, torch.arange(run.prepared.num_nodes)),
+        label_errors_table(run),
+        disagreeing_edges_table(run),
     ]
     weights = [value.numpy().tobytes() for value in run.method.state_dict().values()]
-    return [*map(table_bytes, tables), *weights, repr(run.history).encode()]
+    return [*map(csv_bytes, tables), *weights, repr(run.history).encode()]
 
 
 def write_plainly(folder: Path, nodes: Rows, edges: Rows) -> Path:

@@ -17,12 +17,11 @@ from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.models.registry import METHODS
-from confgcn.runs.csv_table import table_bytes
-from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
-from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_table
 from confgcn.runs.request import RunRequest, run_config
+from confgcn.runs.run import Run
 from confgcn.runs.settings import preset_names
+from confgcn.runs.tables import csv_bytes
 from confgcn.runs.train import fit_in_memory, train
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
@@ -55,7 +54,7 @@ def altered(graph: Graph, nodes: range, labels: list[int]) -> Graph:
     return replace(graph, labels=changed)
 
 
-def fitted(graph: Graph, variant: tuple[str, str]) -> FinishedRun:
+def fitted(graph: Graph, variant: tuple[str, str]) -> Run:
     method, preset = variant
     overrides = {"epochs": EPOCHS, **QUICK.get(method, {})}
     request = RunRequest(graph, method=method, preset=preset, overrides=overrides)
@@ -63,20 +62,18 @@ def fitted(graph: Graph, variant: tuple[str, str]) -> FinishedRun:
         return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
-def what_is_found(run: FinishedRun) -> dict[str, bytes]:
+def what_is_found(run: Run) -> dict[str, bytes]:
     """Tables, weights, history and how logits become probabilities, but nothing that is measured."""
     tables = {
-        "predictions": prediction_table(
-            run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)
-        ),
-        "labels": label_error_table(run.prepared, run.assessment),
-        "edges": disagreeing_edge_table(run.prepared, run.assessment),
+        "predictions": prediction_table(run, torch.arange(run.prepared.num_nodes)),
+        "labels": label_errors_table(run),
+        "edges": disagreeing_edges_table(run),
     }
     weights = {name: value.numpy().tobytes() for name, value in run.method.state_dict().items()}
     records = {"history": run.history, "calibration": run.assessment.calibration.to_json()}
     held_out = b"" if run.held_out is None else run.held_out.logits.numpy().tobytes()
     return {
-        **{name: table_bytes(table) for name, table in tables.items()},
+        **{name: csv_bytes(table) for name, table in tables.items()},
         **weights,
         **{name: json.dumps(record).encode() for name, record in records.items()},
         "held out": held_out,
@@ -84,11 +81,11 @@ def what_is_found(run: FinishedRun) -> dict[str, bytes]:
 
 
 @cache
-def reference(variant: tuple[str, str], *, cross_fitted: bool = False) -> FinishedRun:
+def reference(variant: tuple[str, str], *, cross_fitted: bool = False) -> Run:
     return fitted(CROSS_FITTED if cross_fitted else GRAPH, variant)
 
 
-def loss_terms(run: FinishedRun) -> list[dict[str, float]]:
+def loss_terms(run: Run) -> list[dict[str, float]]:
     return [{name: value for name, value in record.items() if name.startswith("loss")} for record in run.history]
 
 

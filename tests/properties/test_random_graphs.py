@@ -18,12 +18,11 @@ from confgcn.exceptions import ConfGCNError, DataError, DivergedError
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.models.registry import METHODS
-from confgcn.runs.csv_table import table_bytes
-from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.outputs import disagreeing_edge_table, label_error_table
-from confgcn.runs.prediction_table import prediction_table
+from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_table
 from confgcn.runs.request import RunRequest, run_config
+from confgcn.runs.run import Run
 from confgcn.runs.settings import preset_names
+from confgcn.runs.tables import csv_bytes
 from confgcn.runs.train import fit_in_memory
 
 PARTS = ("train", "validation", "test")
@@ -154,7 +153,7 @@ def attempt(action: Callable[[], Result], *allowed: type[Exception]) -> tuple[Re
         return None, str(error)
 
 
-def fitted(raw: RawGraph, variant: tuple[str, str]) -> FinishedRun:
+def fitted(raw: RawGraph, variant: tuple[str, str]) -> Run:
     method, preset = variant
     graph = raw.build()
     request = RunRequest(graph, method=method, preset=preset, overrides={"epochs": 2, **QUICK.get(method, {})})
@@ -162,17 +161,17 @@ def fitted(raw: RawGraph, variant: tuple[str, str]) -> FinishedRun:
         return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
-def files(run: FinishedRun) -> list[str]:
+def files(run: Run) -> list[str]:
     """What a run directory would say of nodes, labels and edges."""
     tables = [
-        prediction_table(run.prepared, run.prediction, run.assessment, torch.arange(run.prepared.num_nodes)),
-        label_error_table(run.prepared, run.assessment),
-        disagreeing_edge_table(run.prepared, run.assessment),
+        prediction_table(run, torch.arange(run.prepared.num_nodes)),
+        label_errors_table(run),
+        disagreeing_edges_table(run),
     ]
-    return [table_bytes(table).decode() for table in tables]
+    return [csv_bytes(table).decode() for table in tables]
 
 
-def check_finite(run: FinishedRun) -> None:
+def check_finite(run: Run) -> None:
     """Probabilities are some, and nothing that is written is NaN or infinite."""
     for probabilities in (run.prediction.raw_probabilities, run.assessment.probabilities):
         assert torch.isfinite(probabilities).all()

@@ -90,21 +90,24 @@ def test_the_policy_allows_the_script_of_the_page_and_nothing_else(numbers: dict
 
 def test_every_quantity_can_be_read_back(numbers: dict[str, Any]) -> None:
     found, nodes = data_of(page_of(numbers)), numbers["nodes"]
-    for name in ("probability", "mu", "precision", "own", "evidence", "novelty"):
+    packed = {f"{name}_by_class": found[name] for name in ("probability", "mu", "precision")}
+    packed |= {"self_influence": found["own"], **{fact["name"]: fact["values"] for fact in found["facts"]}}
+    assert {"novelty", "evidence"} <= packed.keys()
+    for name, written in packed.items():
         values = np.asarray(nodes[name])
         step = (values.max() - min(0, values.min())) / STEPS
-        assert np.abs(column(found[name]) - values.ravel()).max() <= max(step, 1 / STEPS)
+        assert np.abs(column(written) - values.ravel()).max() <= max(step, 1 / STEPS)
     for name in ("label", "split", "degree", "accepted"):
         assert column(found[name]).tolist() == nodes[name]
-    assert (column(found["known"]).astype(int) - 1).tolist() == nodes["known"]
-    assert column(found["sets"]).tolist() == [1 << c for (c,) in nodes["sets"]]
+    assert (column(found["known"]).astype(int) - 1).tolist() == nodes["known_label"]
+    assert column(found["sets"]).tolist() == [1 << c for (c,) in nodes["set"]]
     assert column(found["neighbours"]).tolist() == numbers["neighbours"]["node"]
     assert column(found["listed"]).tolist() == np.diff(numbers["neighbours"]["start"]).tolist()
 
 
 def test_sets_of_more_than_eight_classes_take_more_bytes(page_numbers: Any) -> None:
     numbers = page_numbers(["a", "b"], [f"c{n}" for n in range(10)], [(0, 1)])
-    numbers["nodes"]["sets"] = [[0, 9], [8]]
+    numbers["nodes"]["set"] = [[0, 9], [8]]
     assert column(data_of(page_of(numbers))["sets"]).tolist() == [1, 2, 0, 1]
 
 
@@ -157,8 +160,14 @@ def test_the_headline_states_accuracy_and_decision(numbers: dict[str, Any]) -> N
     assert 'class="confusion"' not in page
 
 
+ABSENT = (
+    *("mu_by_class", "precision_by_class", "self_influence", "evidence", "most_influential_neighbour"),
+    *("set", "accepted", "novelty"),
+)
+
+
 def test_a_method_without_confidences_and_without_epochs_has_a_page_too(numbers: dict[str, Any]) -> None:
-    for name in ("mu", "precision", "own", "evidence", "top_neighbour", "sets", "accepted", "novelty"):
+    for name in ABSENT:
         numbers["nodes"][name] = None
     numbers["neighbours"]["influence"] = None
     numbers["training"]["history"] = []

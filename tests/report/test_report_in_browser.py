@@ -159,7 +159,7 @@ def test_a_searched_node_shows_what_was_predicted(opened: Page, rows: dict[str, 
     assert opened.text("#label") == row["label"]
     assert opened.text("#probability") == f"{100 * float(row['probability']):.1f} %"
     assert set(opened.drawn()) == neighbours("1129208")
-    assert opened.drawn()[0] == row["top_neighbour"]
+    assert opened.drawn()[0] == row["most_influential_neighbour"]
     names, values = opened.texts("#facts dt"), opened.texts("#facts dd")
     facts = dict(zip(names, values, strict=True))
     assert facts["prediction set"].split(", ") == row["set"].split("|")
@@ -276,7 +276,7 @@ def test_a_page_without_confidences_and_with_many_classes_works(
     numbers = page_numbers(
         [f"n{i}" for i in range(30)], [f"class {i}" for i in range(30)], [(0, n) for n in range(1, 30)]
     )
-    for name in ("mu", "precision", "own", "evidence", "sets", "accepted", "novelty"):
+    for name in ("mu_by_class", "precision_by_class", "self_influence", "evidence", "set", "accepted", "novelty"):
         numbers["nodes"][name] = None
     numbers["neighbours"]["influence"] = None
     file = tmp_path / "plain.html"

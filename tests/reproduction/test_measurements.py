@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import torch
 from confgcn.confidence.label_errors import find_label_errors
 from confgcn.data.demo import load_demo
 from confgcn.graph import Graph
-from confgcn.models.base import Prediction
+from confgcn.models.base import Prediction, Shape
 from confgcn.models.confgcn.paper import PaperConfGCN
 from confgcn.models.prior import reached_by_labels
 from confgcn.runs.evaluate import CALIBRATED, LEARNED
 from confgcn.runs.request import RunRequest
-from confgcn.runs.saved import SavedRun, load_run
+from confgcn.runs.run import Run
+from confgcn.runs.saved import load_run
 from confgcn.runs.train import train
 from reproduction.measurements import (
     CONFIDENCE_NAMES,
@@ -65,9 +66,9 @@ def test_quarters_of_the_test_nodes_have_its_accuracy(run: tuple[Path, Measureme
 def test_the_control_is_the_trained_model_with_uniform_influences(run: tuple[Path, Measurements]) -> None:
     out, found = run
     graph, saved = load_demo(), load_run(out)
-    uniform = PaperConfGCN(saved.shape, **{**saved.config["model"], "influence": "uniform"})
+    uniform = PaperConfGCN(Shape.of(graph), **{**saved.config["model"], "influence": "uniform"})
     uniform.load_state_dict(saved.method.state_dict())
-    own, control = (replace(saved, method=m).predict(graph) for m in (saved.method, uniform))
+    own, control = (method.predict(saved.prepared.training_view()) for method in (saved.method, uniform))
     labels = [prediction.logits.argmax(1) for prediction in (own, control)]
     assert found.changed_by_uniform == int((labels[0] != labels[1]).sum())
     assert found.changed_by_uniform > 0
@@ -103,7 +104,7 @@ class Measured:
 
     metrics: dict[str, Any]
     found: ConfidenceMeasurements
-    saved: SavedRun
+    saved: Run
     graph: Graph  # as it was trained on
     prediction: Prediction
 
@@ -112,12 +113,12 @@ class Measured:
         request = RunRequest(graph="demo", method=method, out=out, overrides={**QUICK, **overrides})
         metrics = train(request, notify=lambda _: None)["runs"][0]
         found, saved = measure_confidences(out, load_demo(), metrics, 1.5), load_run(out)
-        graph = saved.prepared(load_demo())
+        graph = saved.prepared
         return cls(metrics, found, saved, graph, saved.method.predict(graph.training_view()))
 
     @property
     def probabilities(self) -> torch.Tensor:
-        return self.saved.judge(load_demo()).probabilities
+        return self.saved.probabilities
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import torch
 
 from confgcn.data.datasets import load_graph
 from confgcn.evaluation.edges import edge_aurocs
-from confgcn.runs.evaluate import RETRAINED, SCORES, curves, evaluate, evaluate_run
+from confgcn.runs.evaluate import RETRAINED, SCORES, curves, evaluate, evaluate_run, on_test_nodes
 from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
 from confgcn.runs.train import train
@@ -26,14 +26,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_every_score_is_there_and_is_that_of_the_predictions(runs: dict[str, Path]) -> None:
     graph, run = load_graph("demo"), load_run(runs["confgcn"])
-    found = evaluate(run, run.judge(graph))
+    found = evaluate(run, on_test_nodes(run))
     assert set(SCORES) <= found.keys()
     assert found[RETRAINED] is None
-    prediction = run.predict(graph)
+    prediction = run.prediction
     right = (prediction.logits.argmax(1) == graph.labels)[graph.test].double().mean()
     assert found["accuracy"] == pytest.approx(float(right))
     assert found["calibrated_accuracy"] == pytest.approx(found["accuracy"])
-    prepared = run.prepared(graph)
+    prepared = run.prepared
     assert prediction.influence is not None
     assert prediction.distance is not None
     assert found["auroc_edge"] == edge_aurocs(prepared, prediction.influence, prediction.distance).auroc_edge
@@ -46,24 +46,23 @@ def test_every_score_is_there_and_is_that_of_the_predictions(runs: dict[str, Pat
 
 def test_calibration_lowers_the_log_loss_of_validation_nodes(runs: dict[str, Path]) -> None:
     graph, run = load_graph("demo"), load_run(runs["confgcn"])
-    judged = run.judge(graph)
     nodes, labels = graph.validation, graph.labels[graph.validation]
-    scaled = judged.probabilities[nodes].log()
-    raw = judged.prediction.logits.double().log_softmax(1)[nodes]
+    scaled = run.probabilities[nodes].log()
+    raw = run.prediction.logits.double().log_softmax(1)[nodes]
     losses = [torch.nn.functional.nll_loss(values, labels) for values in (scaled, raw)]
     assert losses[0] < losses[1]
 
 
 def test_a_method_without_confidences_has_none(runs: dict[str, Path]) -> None:
     run = load_run(runs["feat"])
-    found = evaluate(run, run.judge(load_graph("demo")))
+    found = evaluate(run, on_test_nodes(run))
     assert [found[name] for name in ("auroc_precision", "mu_accuracy", "auroc_edge", "uniform_accuracy")] == [None] * 4
     assert found["auroc_correct"] is not None
 
 
 def test_curves_are_of_the_test_nodes(runs: dict[str, Path]) -> None:
     graph = load_graph("demo")
-    found = curves(load_run(runs["confgcn"]).judge(graph))
+    found = curves(on_test_nodes(load_run(runs["confgcn"])))
     for kind in ("raw", "calibrated"):
         assert sum(part["count"] for part in found[kind]["reliability"]) == len(graph.test)
         assert found[kind]["risk_coverage"]["coverage"][-1] == pytest.approx(1.0)

@@ -20,7 +20,7 @@ from confgcn.runs.graph_input import (
     load_for_inspection,
 )
 from confgcn.runs.request import RunRequest
-from confgcn.runs.saved import graph_of, load_run
+from confgcn.runs.saved import load_run
 from confgcn.runs.stored_graph import Shares
 from confgcn.runs.train import train
 
@@ -96,12 +96,11 @@ def test_a_run_keeps_a_graph_that_has_no_name(small_graph: Graph, tmp_path: Path
     for file in ("nodes.csv", "edges.csv"):
         (tmp_path / "cora" / file).unlink()
     run = load_run(tmp_path / "run")
-    kept = graph_of(tmp_path / "run", run)
-    assert kept.fingerprint == small_graph.fingerprint
-    assert run.predict(kept).logits.shape == (120, 4)
+    assert run.graph.fingerprint == small_graph.fingerprint
+    assert run.probabilities.shape == (120, 4)
     (tmp_path / "run" / "graph.npz").unlink()
     with pytest.raises(ConfGCNError, match=r"graph.npz: missing"):
-        graph_of(tmp_path / "run", run)
+        _ = load_run(tmp_path / "run").graph
 
 
 def test_a_resumed_run_refuses_files_that_have_changed(folder: Path, tmp_path: Path) -> None:

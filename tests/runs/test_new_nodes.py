@@ -12,20 +12,19 @@ from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph
 from confgcn.graph.subgraph import induced_subgraph
-from confgcn.runs.finished_run import FinishedRun
-from confgcn.runs.new_nodes import _with_usual_precision, predict_new_nodes
+from confgcn.runs.new_nodes import _with_mean_precision, predict_new_nodes
 from confgcn.runs.request import RunRequest, run_config
-from confgcn.runs.saved import as_saved
+from confgcn.runs.run import Run
 from confgcn.runs.train import fit_in_memory
 
 
-def finished(graph: Graph, **changes: object) -> FinishedRun:
+def finished(graph: Graph, **changes: object) -> Run:
     request = RunRequest(graph, overrides={"epochs": 30, **changes})
     return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
 @pytest.fixture(params=["validated", "cross-fitted"])
-def parts(small_graph: Graph, request: pytest.FixtureRequest) -> tuple[FinishedRun, RawGraph, Graph]:
+def parts(small_graph: Graph, request: pytest.FixtureRequest) -> tuple[Run, RawGraph, Graph]:
     """A run on all but twelve test nodes, and the raw graph of all."""
     graph = small_graph
     if request.param == "cross-fitted":
@@ -37,11 +36,11 @@ def parts(small_graph: Graph, request: pytest.FixtureRequest) -> tuple[FinishedR
 
 
 def test_known_nodes_keep_what_was_said_and_new_ones_are_predicted(
-    parts: tuple[FinishedRun, RawGraph, Graph],
+    parts: tuple[Run, RawGraph, Graph],
 ) -> None:
     run, raw, graph = parts
-    found = predict_new_nodes(as_saved(run), run.graph, raw)
-    known, new = found.extension.known, found.extension.new
+    found = predict_new_nodes(run, raw)
+    known, new = found.extended.extension.known, found.extended.extension.new
     assert new.tolist() == graph.test[:12].tolist()
     assert torch.equal(found.prediction.logits[known], run.prediction.logits)
     assert torch.equal(found.assessment.probabilities[known], run.assessment.probabilities)
@@ -53,30 +52,28 @@ def test_known_nodes_keep_what_was_said_and_new_ones_are_predicted(
     assert right > 0.6
 
 
-def test_known_nodes_are_predicted_anew_only_when_asked(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+def test_known_nodes_are_predicted_anew_only_when_asked(parts: tuple[Run, RawGraph, Graph]) -> None:
     run, raw, _ = parts
-    found = predict_new_nodes(as_saved(run), run.graph, raw, update_existing=True)
-    known = found.extension.known
+    found = predict_new_nodes(run, raw, update_existing=True)
+    known = found.extended.extension.known
     assert not torch.equal(found.prediction.logits[known], run.prediction.logits)
-    kept = predict_new_nodes(as_saved(run), run.graph, raw)
-    new = found.extension.new
+    kept = predict_new_nodes(run, raw)
+    new = found.extended.extension.new
     assert torch.equal(found.prediction.logits[new], kept.prediction.logits[new])
     assert torch.equal(found.prediction.mu[known], run.prediction.mu)  # theirs stay in either case
 
 
-def test_labels_of_new_nodes_change_no_prediction(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+def test_labels_of_new_nodes_change_no_prediction(parts: tuple[Run, RawGraph, Graph]) -> None:
     run, raw, graph = parts
     wrong = list(raw.labels)
     for node in graph.test[:12].tolist():
         wrong[node] = graph.class_names[(int(graph.labels[node]) + 1) % 4]
-    one, other = (
-        predict_new_nodes(as_saved(run), run.graph, replace(raw, labels=texts)) for texts in (raw.labels, wrong)
-    )
+    one, other = (predict_new_nodes(run, replace(raw, labels=texts)) for texts in (raw.labels, wrong))
     assert torch.equal(one.prediction.logits, other.prediction.logits)
     assert torch.equal(one.assessment.probabilities, other.assessment.probabilities)
 
 
-def test_the_order_of_new_nodes_changes_nothing(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+def test_the_order_of_new_nodes_changes_nothing(parts: tuple[Run, RawGraph, Graph]) -> None:
     run, raw, _ = parts
     order = np.random.default_rng(0).permutation(120)
     place = np.argsort(order)
@@ -88,33 +85,35 @@ def test_the_order_of_new_nodes_changes_nothing(parts: tuple[FinishedRun, RawGra
         labels=[raw.labels[row] for row in order],
         split=None,
     )
-    one, other = (predict_new_nodes(as_saved(run), run.graph, given) for given in (raw, shuffled))
+    one, other = (predict_new_nodes(run, given) for given in (raw, shuffled))
     assert torch.equal(one.prediction.logits, other.prediction.logits)
-    assert other.extension.listed.tolist() == order.tolist()
+    assert other.extended.extension.listed.tolist() == order.tolist()
 
 
-def test_isolated_and_far_new_nodes_get_finite_answers(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+def test_isolated_and_far_new_nodes_get_finite_answers(parts: tuple[Run, RawGraph, Graph]) -> None:
     run = parts[0]
     new = RawGraph("new", ["z1", "z2", "z3"], np.array([[0, 1]]), np.zeros((3, 32)))
-    found = predict_new_nodes(as_saved(run), run.graph, new)
+    found = predict_new_nodes(run, new)
     assert found.prediction.logits.isfinite().all()
-    alone = found.extension.listed[2]
+    alone = found.extended.extension.listed[2]
     assert found.assessment.probabilities[alone].max() < 0.9  # of a node without features and neighbours
 
 
 def test_a_graph_changed_on_purpose_takes_no_nodes(small_graph: Graph) -> None:
     run = finished(small_graph, flipped_labels=0.2)
     with pytest.raises(UsageError, match="changed on purpose"):
-        predict_new_nodes(as_saved(run), run.graph, raw_from_graph(small_graph))
+        predict_new_nodes(run, raw_from_graph(small_graph))
 
 
-def test_calibration_sees_new_nodes_with_the_usual_precision(parts: tuple[FinishedRun, RawGraph, Graph]) -> None:
+def test_calibration_sees_new_nodes_with_the_usual_precision(parts: tuple[Run, RawGraph, Graph]) -> None:
     run, raw, _ = parts
-    found = predict_new_nodes(as_saved(run), run.graph, raw)
-    seen = _with_usual_precision(found.prediction, found.extension)
-    usual = found.prediction.precision[found.extension.known].mean(0)
-    torch.testing.assert_close(seen.precision[found.extension.new], usual.expand(12, -1))
-    assert torch.equal(seen.precision[found.extension.known], found.prediction.precision[found.extension.known])
+    found = predict_new_nodes(run, raw)
+    seen = _with_mean_precision(found.prediction, found.extended.extension)
+    usual = found.prediction.precision[found.extended.extension.known].mean(0)
+    torch.testing.assert_close(seen.precision[found.extended.extension.new], usual.expand(12, -1))
+    assert torch.equal(
+        seen.precision[found.extended.extension.known], found.prediction.precision[found.extended.extension.known]
+    )
     assert not torch.equal(seen.precision, found.prediction.precision)  # what is handed out is the nodes' own
 
 
@@ -123,5 +122,5 @@ def test_features_too_large_for_the_weights_give_an_error_and_no_label(small_gra
     huge = np.full((1, small_graph.num_features), np.finfo(np.float32).max, dtype=np.float32)
     addition = RawGraph("new", ["new", small_graph.node_names[0]], np.array([[0, 1]]), np.vstack([huge, huge]))
     addition = replace(addition, num_described=1)
-    with pytest.raises(DataError, match=r"what is predicted \(logits\) is not finite: features or weights"):
-        predict_new_nodes(as_saved(run), run.graph, addition)
+    with pytest.raises(DataError, match=r"the prediction \(logits\) is not finite: features or weights"):
+        predict_new_nodes(run, addition)

@@ -12,15 +12,15 @@ import pytest
 import torch
 
 from confgcn.data.datasets import load_graph
-from confgcn.exceptions import BusyError, CorruptFileError, ResourceError
-from confgcn.io.checksums import SUMS, write_checksums
+from confgcn.exceptions import BusyError, ResourceError
 from confgcn.io.locks import locked_folder
 from confgcn.report.page import render
-from confgcn.runs import reported_nodes
+from confgcn.runs import report_nodes
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.report import collect, judged_run, write_report
-from confgcn.runs.reported_nodes import read_set
+from confgcn.runs.report import collect, write_report
 from confgcn.runs.request import RunRequest
+from confgcn.runs.run import Run
+from confgcn.runs.saved import load_run
 from confgcn.runs.train import train
 
 
@@ -33,7 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def numbers_of(path: Path) -> dict[str, Any]:
-    return collect(*judged_run(path), RunDirectory(path))
+    return collect(load_run(path), RunDirectory(path))
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -50,14 +50,14 @@ def test_every_number_can_be_written_as_json(runs: dict[str, Path]) -> None:
 def test_nodes_are_those_of_the_predictions(runs: dict[str, Path]) -> None:
     numbers, rows = numbers_of(runs["confgcn"]), rows_of(runs["confgcn"] / "predictions.csv")
     nodes, classes = numbers["nodes"], numbers["classes"]
-    assert nodes["names"] == [row["node"] for row in rows]
+    assert nodes["node"] == [row["node"] for row in rows]
     assert [classes[label] for label in nodes["label"]] == [row["label"] for row in rows]
-    assert nodes["top_neighbour"] == [row["top_neighbour"] for row in rows]
-    assert ["|".join(classes[c] for c in inside) for inside in nodes["sets"]] == [row["set"] for row in rows]
+    assert nodes["most_influential_neighbour"] == [row["most_influential_neighbour"] for row in rows]
+    assert ["|".join(classes[c] for c in inside) for inside in nodes["set"]] == [row["set"] for row in rows]
     for quantity in ("probability", "mu", "precision"):
         for c, name in enumerate(classes):
             written = [float(row[f"{quantity}_{name}"]) for row in rows]
-            assert [values[c] for values in nodes[quantity]] == pytest.approx(written, abs=1e-6)
+            assert [values[c] for values in nodes[f"{quantity}_by_class"]] == pytest.approx(written, abs=1e-6)
 
 
 def test_neighbours_are_those_of_the_graph_with_the_most_heard_first(runs: dict[str, Path]) -> None:
@@ -69,15 +69,15 @@ def test_neighbours_are_those_of_the_graph_with_the_most_heard_first(runs: dict[
         assert sorted(found["node"][listed]) == places
         assert len(places) == nodes["degree"][node]
         assert found["influence"][listed] == sorted(found["influence"][listed], reverse=True)
-        assert nodes["names"][found["node"][listed][0]] == nodes["top_neighbour"][node]
-        assert sum(found["influence"][listed]) + nodes["own"][node] == pytest.approx(1.0, abs=1e-5)
+        assert nodes["node"][found["node"][listed][0]] == nodes["most_influential_neighbour"][node]
+        assert sum(found["influence"][listed]) + nodes["self_influence"][node] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_quality_is_that_of_the_metrics_and_the_confusion_counts_every_test_node(runs: dict[str, Path]) -> None:
     numbers, metrics = numbers_of(runs["confgcn"]), json.loads((runs["confgcn"] / "metrics.json").read_text())
     quality = numbers["quality"]
     assert quality["scores"]["accuracy"] == pytest.approx(metrics["test_accuracy"])
-    assert (quality["measured_on"], quality["count"]) == ("test nodes", 1000)
+    assert (quality["evaluated_on"], quality["count"]) == ("test nodes", 1000)
     assert sum(map(sum, quality["confusion"])) == 1000
     right = sum(quality["confusion"][c][c] for c in range(7))
     assert right / 1000 == pytest.approx(metrics["test_accuracy"])
@@ -100,23 +100,26 @@ def test_tables_have_the_most_and_least_confident_nodes_outside_of_training(runs
     assert all(rows[row["other"]]["node"] == row["neighbour"] for row in tables["edges"])
 
 
-def test_without_test_nodes_the_validation_nodes_are_measured_and_that_is_said(runs: dict[str, Path]) -> None:
-    run, judged, measured = judged_run(runs["confgcn"])
-    directory = RunDirectory(runs["confgcn"])
-    chosen = replace(measured, nodes=judged.graph.validation)
-    quality = collect(run, judged, chosen, directory)["quality"]
-    assert (quality["measured_on"], quality["count"], quality["is_selection"]) == ("validation nodes", 500, True)
-    assert collect(run, judged, replace(measured, nodes=judged.graph.test[:0]), directory)["quality"] is None
+def changed(path: Path, **split: Any) -> Run:
+    """The run with another split of its graph, as evaluation sees it."""
+    run = load_run(path)
+    run.prepared = replace(run.prepared, **split)
+    return run
 
 
-def test_labels_held_out_in_turn_are_measured_where_there_is_nothing_else(runs: dict[str, Path]) -> None:
-    run, judged, _ = judged_run(runs["confgcn"])
-    crossed = replace(run, held_out=judged.prediction)
-    measured = crossed.judge_held_out(load_graph("demo"))
-    assert measured is not None
-    numbers = collect(crossed, judged, measured, RunDirectory(runs["confgcn"]))
+def test_without_test_nodes_the_validation_nodes_are_evaluated_and_that_is_said(runs: dict[str, Path]) -> None:
+    directory, nobody = RunDirectory(runs["confgcn"]), torch.empty(0, dtype=torch.long)
+    quality = collect(changed(runs["confgcn"], test=nobody), directory)["quality"]
+    assert (quality["evaluated_on"], quality["count"], quality["is_selection"]) == ("validation nodes", 500, True)
+    assert collect(changed(runs["confgcn"], test=nobody, validation=nobody), directory)["quality"] is None
+
+
+def test_labels_held_out_in_turn_are_evaluated_where_there_is_nothing_else(runs: dict[str, Path]) -> None:
+    run = changed(runs["confgcn"], test=torch.empty(0, dtype=torch.long))
+    run.held_out = run.prediction
+    numbers = collect(run, RunDirectory(runs["confgcn"]))
     quality = numbers["quality"]
-    assert (quality["measured_on"], quality["count"]) == ("labels held out in turn", 140)
+    assert (quality["evaluated_on"], quality["count"]) == ("labels held out in turn", 140)
     assert sum(map(sum, quality["confusion"])) == 140
     assert b"140 labels held out in turn" in render(numbers)[0]
 
@@ -124,16 +127,16 @@ def test_labels_held_out_in_turn_are_measured_where_there_is_nothing_else(runs: 
 def test_of_a_graph_too_large_the_nodes_around_the_tables_are_kept(
     runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reported_nodes, "MOST_NODES", 300)
+    monkeypatch.setattr(report_nodes, "MOST_NODES", 300)
     numbers = numbers_of(runs["confgcn"])
     nodes, found, tables = numbers["nodes"], numbers["neighbours"], numbers["tables"]
-    assert len(nodes["names"]) == len(nodes["rank"]) == 300
+    assert len(nodes["node"]) == len(nodes["rank"]) == 300
     assert numbers["data"]["nodes"] == 2708
     assert min([*tables["most_confident"], *tables["least_confident"]]) >= 0
     assert found["start"][-1] == len(found["node"])
     assert max(found["node"]) < 300
     by_name = {row["node"]: row["label"] for row in rows_of(runs["confgcn"] / "predictions.csv")}
-    assert all(by_name[n] == numbers["classes"][c] for n, c in zip(nodes["names"], nodes["label"], strict=True))
+    assert all(by_name[n] == numbers["classes"][c] for n, c in zip(nodes["node"], nodes["label"], strict=True))
 
 
 def test_the_page_is_written_into_the_run_or_where_one_says(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ def test_a_method_without_influences_or_epochs_has_a_page(runs: dict[str, Path])
     assert "not trained in epochs" in page
     numbers = numbers_of(runs["solved"])
     assert numbers["neighbours"]["influence"] is None
-    assert numbers["nodes"]["mu"] is None
+    assert numbers["nodes"]["mu_by_class"] is None
 
 
 def test_a_run_in_use_is_left_alone(runs: dict[str, Path]) -> None:
@@ -160,24 +163,3 @@ def test_a_run_in_use_is_left_alone(runs: dict[str, Path]) -> None:
 def test_a_folder_without_a_run_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="holds no finished run"):
         write_report(tmp_path)
-
-
-def test_predictions_of_another_number_of_nodes_are_refused(runs: dict[str, Path]) -> None:
-    file = runs["solved"] / "predictions.csv"
-    whole, sums = file.read_text(), (file.parent / SUMS).read_bytes()
-    try:
-        file.write_text("".join(whole.splitlines(keepends=True)[:-1]))
-        write_checksums(file.parent, [file], still_to_come={})
-        with pytest.raises(CorruptFileError, match="expected a row for each of 2708 nodes, got 2707"):
-            numbers_of(runs["solved"])
-    finally:
-        file.write_text(whole)
-        (file.parent / SUMS).write_bytes(sums)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("a|c", [0, 2]), ("", []), (r"b\|d", [1]), (r"a|b\|d|c", [0, 1, 2]), ("c", [2]), ("ab", [3])],
-)
-def test_sets_are_read_as_they_were_written(text: str, expected: list[int]) -> None:
-    assert read_set(text, ["a", "b|d", "c", "ab"]) == expected

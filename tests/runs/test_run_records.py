@@ -59,7 +59,7 @@ def test_the_records_of_a_run_are_read(run: Path) -> None:
         ("decisions", 5),
         ("cross_fitted", 1),
         ("best_epoch", 1.5),
-        ("confidence", {}),
+        ("raw", {}),
         ("calibrated.groups", [1]),
         ("calibrated.auroc_probability", "x"),
         ("dataset", None),
@@ -89,7 +89,7 @@ def test_an_environment_of_another_form_is_refused(run: Path, path: str, value: 
     [
         ("config", {}),
         ("config.seed", -1),
-        ("config.source", {"label": {"a": 1}}),
+        ("config.input", {"label": {"a": 1}}),
         ("shape", {"num_nodes": 3}),
         ("shape.num_nodes", 0),
         ("shape.more", 1),
@@ -128,7 +128,7 @@ def test_a_history_names_its_file_and_what_is_wrong(run: Path) -> None:
 
 def test_a_long_value_makes_no_long_message(run: Path) -> None:
     file = run / "metrics.json"
-    file.write_text(json.dumps({**read_json(file), "confidence": {"x" * 5000: 1}}))
+    file.write_text(json.dumps({**read_json(file), "raw": {"x" * 5000: 1}}))
     with pytest.raises(CorruptFileError) as raised:
         read_metrics(file)
     assert len(str(raised.value)) < len(str(file)) + 500

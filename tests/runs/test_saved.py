@@ -24,7 +24,8 @@ from confgcn.io.checksums import SUMS, write_checksums
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest
-from confgcn.runs.saved import SavedRun, finished_run, graph_of, load_run
+from confgcn.runs.run import Run
+from confgcn.runs.saved import load_run
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import train, trained_loop
 
@@ -33,15 +34,15 @@ HARDER = {"epochs": 3, "edges_between_classes": 0.2, "flipped_labels": 0.1, "hel
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> SavedRun:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("saved") / "run"
     train(RunRequest(graph="demo", seed=SEED, out=out, overrides=HARDER), notify=lambda _: None)
     return load_run(out)
 
 
-def test_the_graph_trained_on_is_made_again_with_the_seed_of_the_run(saved: SavedRun) -> None:
+def test_the_graph_trained_on_is_made_again_with_the_seed_of_the_run(saved: Run) -> None:
     settings, graph = resolve("confgcn", "default", "demo", HARDER), load_demo()
-    prepared = saved.prepared(graph)
+    prepared = saved.prepared
     assert prepared.fingerprint == settings.data.prepare(graph, seed=SEED).fingerprint
     assert prepared.fingerprint != settings.data.prepare(graph, seed=SEED + 1).fingerprint
     assert prepared.edge_counts.unique == round(1.2 * graph.edge_counts.unique)
@@ -49,18 +50,18 @@ def test_the_graph_trained_on_is_made_again_with_the_seed_of_the_run(saved: Save
     assert (len(graph.validation), len(prepared.validation)) == (500, 250)
 
 
-def test_predictions_are_those_of_the_training_on_that_graph(saved: SavedRun) -> None:
+def test_predictions_are_those_of_the_training_on_that_graph(saved: Run) -> None:
     loop = trained_loop(load_demo(), resolve("confgcn", "default", "demo", HARDER), seed=SEED)
-    trained, read = loop.predict(), saved.predict(load_demo())
+    trained, read = loop.predict(), saved.prediction
     assert torch.equal(read.logits, trained.logits)
     assert torch.equal(read.influence, trained.influence)
-    assert len(read.influence) == saved.prepared(load_demo()).adjacency.num_entries
+    assert len(read.influence) == saved.prepared.adjacency.num_entries
 
 
 def test_several_seeds_are_disturbed_each_in_its_own_way(tmp_path: Path) -> None:
     request = RunRequest(graph="demo", method="feat", seeds=2, out=tmp_path / "runs", overrides={**HARDER, "epochs": 1})
     train(request, notify=lambda _: None)
-    graphs = [load_run(tmp_path / "runs" / f"seed-{seed}").prepared(load_demo()) for seed in (0, 1)]
+    graphs = [load_run(tmp_path / "runs" / f"seed-{seed}").prepared for seed in (0, 1)]
     assert not torch.equal(graphs[0].labels, graphs[1].labels)
     assert not torch.equal(graphs[0].adjacency.indices, graphs[1].adjacency.indices)
 
@@ -157,22 +158,19 @@ def test_what_was_held_out_fits_the_graph_and_is_finite(run: RunDirectory, logit
 def test_weights_that_overflow_give_no_label(run: RunDirectory) -> None:
     """Of numbers that are none the first class would be the largest."""
     forge(run, "model", lambda tensors, _: [tensors[name].fill_(3e38) for name in tensors if "layers" in name])
-    saved = load_run(run.path)
-    for ask in (saved.predict, saved.judge, saved.assessed):
-        with pytest.raises(DataError, match=r"what is predicted \(logits\) is not finite"):
-            ask(graph_of(run.path, saved))
-    with pytest.raises(DataError, match=rf"{run.path}: .*not finite"):
-        finished_run(run.path)
+    for name in ("prediction", "probabilities", "assessment"):
+        with pytest.raises(DataError, match=rf"{run.path}: .*the prediction \(logits\) is not finite"):
+            getattr(load_run(run.path), name)
 
 
 def test_a_graph_that_does_not_belong_to_the_run_is_said_with_its_file(run: RunDirectory) -> None:
     forge(run, "model", lambda _, record: record.update(graph_sha256="0" * 64))
     with pytest.raises(DataError, match=rf"{run.path}: .*not the graph the method was trained on"):
-        finished_run(run.path)
+        _ = load_run(run.path).probabilities
     saved = load_run(run.path)
     run.graph.write_bytes(graph_npz_bytes(replace(raw_from_graph(CROSS_FITTED), edges=np.array([[0, 999]]))))
     with pytest.raises(DataError, match=r"graph\.npz: edges: row 0 names node 999"):
-        graph_of(run.path, saved)
+        _ = saved.graph
 
 
 def test_a_preset_that_is_not_known_any_more_is_said_with_the_run(run: RunDirectory) -> None:

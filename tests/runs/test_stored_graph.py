@@ -28,7 +28,7 @@ from confgcn.runs.graph_input import (
     load_for_inspection,
 )
 from confgcn.runs.request import RunRequest
-from confgcn.runs.saved import finished_run, graph_of, load_run
+from confgcn.runs.saved import load_run
 from confgcn.runs.stored_graph import MAPPED, SHARDED, MappedGraph, ShardedGraph, Shares, make_shards, recorded_graph
 from confgcn.runs.train import train
 
@@ -58,8 +58,8 @@ def test_a_run_gives_the_same_bytes_and_keeps_no_copy(store: Path, small_graph: 
     assert not (one / "graph.npz").exists()
     given = json.loads((one / "config.json").read_text())["input"]
     assert given == {"path": str(store), "mapped_sha256": given["mapped_sha256"]}
-    assert graph_of(one, load_run(one)).fingerprint == small_graph.fingerprint
-    assert finished_run(one).graph.name == "store"
+    assert load_run(one).graph.fingerprint == small_graph.fingerprint
+    assert load_run(one).graph.name == "store"
 
 
 def test_shares_are_drawn_again_as_they_were(small_graph: Graph, tmp_path: Path) -> None:
@@ -68,19 +68,19 @@ def test_shares_are_drawn_again_as_they_were(small_graph: Graph, tmp_path: Path)
     ends = np.concatenate([np.stack(block, 1) for block in small_graph.edge_blocks()])
     store = write_store(arrays_of_graph(Graph.build(ends, features, labels, train=labelled)), tmp_path / "store")
     run = trained(MappedGraph(store, Shares(validation=0.3, test=0.2)), tmp_path / "run")
-    graph = graph_of(run, load_run(run))
+    graph = load_run(run).graph
     assert graph.fingerprint == MappedGraph(store, Shares(0.3, 0.2)).load(0).fingerprint
-    assert load_run(run).predict(graph).logits.shape == (small_graph.num_nodes, small_graph.num_classes)
+    assert load_run(run).probabilities.shape == (small_graph.num_nodes, small_graph.num_classes)
 
 
 def test_a_graph_that_is_gone_or_another_one_is_told(store: Path, six_nodes: Graph, tmp_path: Path) -> None:
     run = trained(store, tmp_path / "run")
     store.rename(tmp_path / "moved")
     with pytest.raises(ResourceError, match=r"store/mapped\.json: missing; .*put it back"):
-        graph_of(run, load_run(run))
+        _ = load_run(run).graph
     write_store(arrays_of_graph(six_nodes), store)
     with pytest.raises(DataError, match="not the graph that the run was trained on"):
-        graph_of(run, load_run(run))
+        _ = load_run(run).graph
 
 
 def test_damage_is_found_before_anything_is_trained(store: Path, tmp_path: Path) -> None:

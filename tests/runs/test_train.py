@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 import torch
 
-from confgcn.confidence.assessment import assess
-from confgcn.data.datasets import load_graph
 from confgcn.data.demo import load_demo
 from confgcn.data.transforms import FeatureScaling, scale_features
 from confgcn.exceptions import CorruptFileError, DataError, DivergedError, ResourceError, StoppedError, UsageError
@@ -21,9 +19,6 @@ from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.io.tensor_files import read_tensors, write_tensors
-from confgcn.models.base import Prediction
-from confgcn.runs.csv_table import table_bytes
-from confgcn.runs.prediction_table import prediction_table
 from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
 from confgcn.runs.train import graphs_of_runs, train
@@ -77,7 +72,7 @@ def test_threads_are_given_back(tmp_path: Path) -> None:
 def test_predictions_agree_with_the_saved_model_and_the_metrics(tmp_path: Path) -> None:
     summary = run(tmp_path / "run")
     graph = load_demo()
-    prediction = load_run(tmp_path / "run").predict(graph)
+    prediction = load_run(tmp_path / "run").prediction
     with (tmp_path / "run" / "predictions.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [row["node"] for row in rows] == list(graph.node_names)
@@ -174,7 +169,7 @@ def test_a_damaged_model_is_refused_and_a_missing_one_named(tmp_path: Path) -> N
 def test_a_graph_of_another_shape_is_refused_with_both_shapes(tmp_path: Path, six_nodes: Graph) -> None:
     run(tmp_path / "run")
     with pytest.raises(DataError, match=r"num_features=1433.*num_features=4"):
-        load_run(tmp_path / "run").predict(six_nodes)
+        _ = load_run(tmp_path / "run", graph=six_nodes).graph
 
 
 def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tmp_path: Path) -> None:
@@ -194,13 +189,13 @@ def test_resuming_on_another_graph_is_refused_and_other_threads_are_mentioned(tm
 
 def test_another_graph_of_the_same_shape_is_refused_and_other_test_labels_are_not(tmp_path: Path) -> None:
     run(tmp_path / "run")
-    saved, graph = load_run(tmp_path / "run"), load_demo()
+    graph = load_demo()
     labels = graph.labels.clone()
     labels[graph.test] = 0
-    relabelled = saved.predict(replace(graph, labels=labels)).logits
-    assert torch.equal(relabelled, saved.predict(graph).logits)
+    relabelled = load_run(tmp_path / "run", graph=replace(graph, labels=labels)).prediction
+    assert torch.equal(relabelled.logits, load_run(tmp_path / "run").prediction.logits)
     with pytest.raises(DataError, match="not the graph"):
-        saved.predict(replace(graph, train=graph.train[1:]))
+        _ = load_run(tmp_path / "run", graph=replace(graph, train=graph.train[1:])).prediction
 
 
 def test_a_model_record_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -276,21 +271,6 @@ def test_only_a_graph_without_public_split_moves_its_split_seed() -> None:
     assert [RunRequest(graph="cora").split_seed_of(i) for i in range(3)] == [0, 0, 0]
 
 
-def test_exported_precision_is_never_negative_and_names_survive(tmp_path: Path) -> None:
-    names = ["=cmd()", 'a "quoted", name']
-    graph = Graph.build([(0, 1)], torch.eye(2), [0, 1], node_names=["ünï", "<b>"], class_names=names)
-    values = torch.tensor([[-1.0, 2.0], [0.5, -3.0]])
-    prediction = Prediction(values, mu=values, precision=values)
-    table = prediction_table(graph, prediction, assess(graph, prediction, graph.validation), torch.arange(2))
-    (tmp_path / "p.csv").write_bytes(table_bytes(table))
-    with (tmp_path / "p.csv").open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["node"] for row in rows] == ["ünï", "<b>"]
-    assert [row["label"] for row in rows] == [names[1], names[0]]
-    assert [float(row[f"precision_{name}"]) for row in rows for name in names] == [0.0, 2.0, 0.5, 0.0]
-    assert [float(row[f"mu_{name}"]) for row in rows for name in names] == [-1.0, 2.0, 0.5, -3.0]
-
-
 @pytest.mark.real_data
 def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_path: Path) -> None:
     """The control of the paper's idea: with every influence made uniform hardly a prediction changes."""
@@ -299,11 +279,10 @@ def test_released_preset_is_indifferent_to_its_influences(data_dir: Path, tmp_pa
     )
     summary = train(request, notify=lambda _: None)
     assert summary["test_accuracy"] > 0.75
-    graph = load_graph("cora", data_dir=data_dir)
-    saved = load_run(tmp_path / "run")
-    learned = saved.predict(graph).logits.argmax(1)
+    saved = load_run(tmp_path / "run", data_dir=data_dir)
+    learned = saved.prediction.logits.argmax(1)
     saved.method.influence = "uniform"
-    uniform = saved.predict(graph).logits.argmax(1)
+    uniform = saved.method.predict(saved.prepared.training_view()).logits.argmax(1)
     assert float((learned != uniform).float().mean()) < 0.005
 
 

@@ -50,7 +50,6 @@ READ_BY: dict[str, str | None] = {
     "data/formats/planetoid_pickle.py": "planetoid/",
     "runs/outputs.py": "resume/",
     "runs/run_records.py": "load/",
-    "runs/run_tables.py": "report/",
     "runs/tune.py": "settings/",
     "report/page.py": None,
     "io/toml.py": "settings/",

@@ -17,7 +17,7 @@ from confgcn.exceptions import DataError, UsageError
 from confgcn.io.atomic_files import Block
 from confgcn.io.json_files import CHECKSUM_KEY
 from confgcn.io.locks import LOCK, locked_folder
-from confgcn.runs import prediction_files, report
+from confgcn.runs import new_nodes, report
 from confgcn.runs.directory import SCHEMA_KEY, RunDirectory
 from confgcn.runs.graph_input import GraphFiles
 from confgcn.runs.outputs import record_environment
@@ -45,8 +45,7 @@ LOADED = (
     "held_out.json",
 )
 LOADED_TOO = ("held_out.safetensors", "estimator.json", "SHA256SUMS")
-REPORTED = ("environment.json", "metrics.json", "history.jsonl", "predictions.csv", "label_errors.csv")
-REPORTED_TOO = ("disagreeing_edges.csv", "model.json")
+REPORTED = ("environment.json", "metrics.json", "history.jsonl", "model.json")
 RESUMED = ("config.json", "environment.json", "metrics.json", "run.lock")
 RECORDED = ("schema", SCHEMA_KEY, CHECKSUM_KEY)  # in config.json beside the configuration
 CHECKPOINT = "checkpoints/epoch-0000002"
@@ -57,7 +56,7 @@ def run_readers(graph: Path, run: seeds.Files, saved: seeds.Files) -> Iterator[R
     """``run`` was written by the command, ``saved`` by the estimator."""
     for name in (*LOADED, *LOADED_TOO):
         yield Reader(f"load/{name}", _load, {name: saved[name]}, saved, seal=seal)
-    for name in (*REPORTED, *REPORTED_TOO):
+    for name in REPORTED:
         yield Reader(f"report/{name}", _report, {name: run[name]}, run, 0.5, seal=seal)
     yield Reader("load/command/model.json", _load, {"model.json": run["model.json"]}, run, seal=seal)
     resume, lock = _Resume(graph, run), frozenset({LOCK})
@@ -138,8 +137,8 @@ def _made(_: Path, blocks: Iterable[Block]) -> None:
 
 
 def _predicted(folder: Path, files: GraphFiles) -> object:
-    with mock.patch.object(prediction_files, "write_blocks", _made):
-        return prediction_files.write_new_predictions(folder, Path("new_nodes.csv"), files)
+    with mock.patch.object(new_nodes, "write_blocks", _made):
+        return new_nodes.write_predictions(folder, Path("new_nodes.csv"), files)
 
 
 def _rendered(folder: Path) -> object:

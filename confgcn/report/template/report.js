@@ -38,9 +38,10 @@
     integers[name] = decode(data[name]);
   }
   const quantised = {};
-  for (const name of ["probability", "mu", "precision", "evidence", "novelty", "own", "influence"]) {
+  for (const name of ["probability", "mu", "precision", "own", "influence"]) {
     quantised[name] = decodeQuantised(data[name]);
   }
+  const facts = data.facts.map((fact) => ({ ...fact, at: decodeQuantised(fact.values) }));
   const start = new Uint32Array(size + 1);
   for (let i = 0; i < size; i++) start[i + 1] = start[i] + integers.listed[i];
   const searchable = data.names.map((name) => name.toLowerCase());
@@ -266,9 +267,8 @@
       ...fact("accepted", integers.accepted && ACCEPTED[integers.accepted[node]]),
       ...fact("true label", truth),
       ...fact("split", split),
-      ...fact("evidence", quantised.evidence && percent(quantised.evidence(node)) + " of its messages come from labelled nodes"),
       ...fact("own influence", quantised.own && influenceText(quantised.own(node))),
-      ...fact("novelty", quantised.novelty && percent(quantised.novelty(node)) + " of the nodes are less novel"));
+      ...facts.flatMap((it) => fact(it.title, it.is_share ? percent(it.at(node)) : it.at(node).toPrecision(3))));
   }
 
   function gauge(share, text, c, isPlain) {

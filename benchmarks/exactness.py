@@ -21,7 +21,7 @@ from clustered import clustered_graph
 from recorded import append, read, table
 from torch import Tensor
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.distributed.process_group import ProcessGroup, joined_group, whole_rows
 from confgcn.distributed.shard_files import ShardFolder
 from confgcn.distributed.shards import load_shard, load_whole

@@ -20,7 +20,7 @@ from recorded import GRAPHS, read, table, write
 from torch import Tensor
 
 from confgcn import kernels
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.graph import Graph
 from confgcn.kernels import compiled
 from confgcn.runs.settings import resolve

@@ -23,7 +23,7 @@ import torch
 from recorded import read, result_file, table, write
 from scaling import OURS, random_graph
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.evaluation.metrics import accuracy
 from confgcn.io.allocator import keep_freed_memory
 from confgcn.runs.settings import resolve

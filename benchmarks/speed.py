@@ -19,7 +19,7 @@ import torch
 from recorded import GRAPHS, PATHS, read, result_file, table, write
 
 from confgcn import kernels
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.graph import Graph
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop

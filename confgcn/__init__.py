@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from confgcn.data.datasets import load_graph as load_graph
+    from confgcn.data.load import load_graph as load_graph
     from confgcn.estimator import ConfGCNClassifier as ConfGCNClassifier
     from confgcn.graph import Graph as Graph
     from confgcn.models.baselines.gcn import GCN as GCN
@@ -24,7 +24,7 @@ _HOMES = {
     "GCN": "confgcn.models.baselines.gcn",
     "Graph": "confgcn.graph",
     "RunRequest": "confgcn.runs.request",
-    "load_graph": "confgcn.data.datasets",
+    "load_graph": "confgcn.data.load",
     "load_run": "confgcn.runs.saved",
     "train": "confgcn.runs.train",
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.evaluation.groups import neighbour_label_entropy
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph

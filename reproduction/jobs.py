@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from confgcn.data.datasets import dataset_named, load_graph
+from confgcn.data.datasets import dataset_named
 from confgcn.data.graph_names import check_graph_name
+from confgcn.data.load import load_graph
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS
 from confgcn.models.registry import check_method

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from confgcn.data.datasets import dataset_named, load_graph
+from confgcn.data.datasets import dataset_named
+from confgcn.data.load import load_graph
 from confgcn.data.statistics import GraphStatistics, describe
 from reproduction.formatting import NOTHING, Numbers, count, decimal, listed, percent
 from reproduction.jobs import Scope

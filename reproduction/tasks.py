@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, ResourceError, StoppedError
 from confgcn.io.checksums import verify
 from confgcn.runs.directory import RunDirectory

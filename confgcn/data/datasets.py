@@ -90,8 +90,8 @@ def dataset_named(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def load_graph(name: str, *, data_dir: Path | str | None = None, split_seed: int = 0) -> Graph:
-    """Load a named graph. ``split_seed`` matters only where there is no public split."""
+def load_dataset(name: str, *, data_dir: Path | str | None = None, split_seed: int = 0) -> Graph:
+    """Load a data set by its name. ``split_seed`` matters only where there is no public split."""
     dataset = dataset_named(name)
     folder = Path()
     if dataset.files is not None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from confgcn.data.datasets import dataset_named, load_graph
+from confgcn.data.datasets import dataset_named, load_dataset
 from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder, is_array_folder
 from confgcn.data.formats.registry import read_graph
 from confgcn.data.formats.store import is_store
@@ -75,7 +75,7 @@ class NamedGraph:
         return dataset_named(self.name).draw_split is not None
 
     def load(self, split_seed: int) -> Graph:
-        return load_graph(self.name, data_dir=self.data_dir, split_seed=split_seed)
+        return load_dataset(self.name, data_dir=self.data_dir, split_seed=split_seed)
 
     def raw(self) -> RawGraph:
         return raw_from_graph(self.load(0))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.calibration import Calibration
-from confgcn.data.datasets import load_graph
+from confgcn.data.datasets import load_dataset
 from confgcn.data.formats.npz import read_graph_npz
 from confgcn.data.graph_names import GRAPH_NAMES
 from confgcn.data.input_files import naming
@@ -88,7 +88,7 @@ def _graph_of(directory: RunDirectory, config: dict[str, Any], data_dir: Path | 
         return replace(stored, name=config["dataset"])
     if config["dataset"] not in GRAPH_NAMES or "input" in config:
         raise ResourceError(f"{directory.graph.absolute()}: missing; it held the graph the run was trained on")
-    return load_graph(config["dataset"], data_dir=data_dir, split_seed=config["split_seed"])
+    return load_dataset(config["dataset"], data_dir=data_dir, split_seed=config["split_seed"])
 
 
 def _check_finished(directory: RunDirectory) -> None:

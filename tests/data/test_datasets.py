@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from confgcn.data.datasets import DATASETS, load_graph
+from confgcn.data.datasets import DATASETS
 from confgcn.data.formats.array_files import npz_keys, read_npz
 from confgcn.data.formats.planetoid import SUFFIXES
+from confgcn.data.load import load_graph
 from confgcn.exceptions import DataError, ResourceError, UsageError
 from confgcn.graph import EdgeCounts, Graph
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.data.statistics import GraphStatistics, LabelMismatch, describe
 from confgcn.graph import EdgeCounts, Graph
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.data.synthetic import block_model
 from confgcn.distributed import shards as module
 from confgcn.distributed.shard_files import MANIFEST, NAMES, Partitioner, ShardFolder, worker_of

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.report.page import render
 from confgcn.runs.report import write_report
 from confgcn.runs.request import RunRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.data.statistics import describe
 from reproduction import table1
 from reproduction.jobs import Scope

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from confgcn.confidence.calibration import stratified_folds
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.evaluation.edges import edge_aurocs
 from confgcn.runs.evaluate import RETRAINED, SCORES, curves, evaluate, evaluate_run, on_test_nodes
 from confgcn.runs.request import RunRequest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.exceptions import BusyError, ResourceError
 from confgcn.io.locks import locked_folder
 from confgcn.report.page import render

@@ -293,7 +293,7 @@ def test_a_graph_is_read_again_only_where_its_split_is_another_one(monkeypatch: 
         asked.append(split_seed)
         return load_demo()
 
-    monkeypatch.setattr("confgcn.runs.graph_input.load_graph", load)
+    monkeypatch.setattr("confgcn.runs.graph_input.load_dataset", load)
     assert len(list(graphs_of_runs(RunRequest(graph="cora", seeds=3)))) == 3
     assert len(list(graphs_of_runs(RunRequest(graph="cora_ml", seeds=3, split_seed=5)))) == 3
     assert asked == [0, 5, 6, 7]

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from confgcn.data.datasets import DATASETS, load_graph
+from confgcn.data.datasets import DATASETS
 from confgcn.data.demo import load_demo
 from confgcn.data.formats import tables
 from confgcn.data.formats.delimited import read_delimited
 from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.formats.registry import read_graph, write_graph
 from confgcn.data.formats.table import TableOptions
+from confgcn.data.load import load_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.exceptions import DataError, ResourceError, UsageError
 from confgcn.graph import Graph

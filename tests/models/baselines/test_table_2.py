@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.data.datasets import load_graph
+from confgcn.data.load import load_graph
 from confgcn.evaluation.metrics import accuracy
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import trained_loop

@@ -1,6 +1,6 @@
 """Settings of the C library's allocator (glibc), which hold for a whole process until it ends.
 
-glibc cannot report its settings and cannot switch its own adjustment of them on again, so nobody can undo a change.
+glibc cannot report its settings and cannot switch its own adjustment of them on again, so a change cannot be undone.
 The command line makes them for its own process; the library never does. A program that trains on large graphs by
 itself can choose the same with the environment variables MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_.
 """
@@ -15,17 +15,17 @@ LARGE_BYTES = 2**22  # of an array that is returned as soon as it is freed
 
 
 def release_freed_memory() -> None:
-    """Return to the system what is free by now. No setting is changed."""
+    """Return free memory to the system. No setting is changed."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def keep_freed_memory() -> None:
-    """Keep what is freed from now on for the next array of this process.
+    """Keep memory that is freed from now on for later arrays of this process.
 
     Every training step frees and allocates the same arrays: on a graph of a million nodes, getting their pages back
     from the system takes a fourth of the time of a step. The price is memory: between arrays of different sizes gaps
-    stay that fit none of them, a fifth to a half of what is in use.
+    remain that fit none of them, a fifth to a half of the memory in use.
     """
     release_freed_memory()
     with suppress(OSError, AttributeError):
@@ -35,7 +35,7 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Return what is free by now, and from now on every large array as soon as it is freed.
+    """Return free memory, and from now on every large array as soon as it is freed.
 
     For one of several workers: a graph is divided because one process cannot hold it, so memory comes before time.
     """

@@ -133,7 +133,7 @@ def _replace_folder(folder: Path, path: Path) -> None:
 def _check_replaceable(path: Path) -> None:
     """Renaming would replace a link or a device, such as /dev/null, by a file."""
     if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        raise OSError("what is there is no file, but a folder, a link or a device")
+        raise OSError("the path is not a regular file, but a folder, a link or a device")
 
 
 def _hashing(blocks: Iterable[Block], hashed: Any) -> Iterator[Block]:

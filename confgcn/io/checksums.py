@@ -29,7 +29,7 @@ def file_digest(path: Path) -> str:
 
 
 def refuse_pickle(path: Path, content: bytes) -> None:
-    """Raise if a file that should be ours is a pickle: reading it would execute code that somebody put there."""
+    """Raise if a file that should be ours is a pickle: reading it would execute the code in it."""
     is_pickle = _PICKLE.match(content) is not None and content[8:9] != b"{"  # where safetensors have a brace
     if is_pickle or (content.startswith(_ZIP) and b"data.pkl" in content):  # the format of torch.save
         raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")

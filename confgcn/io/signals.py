@@ -12,10 +12,13 @@ from types import FrameType
 from confgcn.exceptions import StoppedError
 
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def stop_signals() -> list[signal.Signals]:
-    """The signals that ask a process to end. SIGHUP is left out where it is ignored, as under nohup."""
-    heeds_hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if heeds_hangup else [])]
+    """The signals that stop this process. SIGHUP is left out where it is ignored, as under nohup."""
+    ignores_hangup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in STOP_SIGNALS if not (ignores_hangup and number is signal.SIGHUP)]
 
 
 @dataclass

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import signal
 import time
 from pathlib import Path
 
 from confgcn.exceptions import CorruptFileError, StoppedError, brief
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
-from confgcn.io.signals import StopRequest
+from confgcn.io.signals import STOP_SIGNALS, StopRequest
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.limits import MAX_SHARDS
 from confgcn.training.callbacks import Callback
@@ -18,7 +17,6 @@ from confgcn.training.saved_state import State, joined_state, restore, state_of
 
 KEEP = 2  # the newest, and the one before in case the newest is damaged
 SECONDS_BETWEEN = 5.0
-STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # may have reached some workers and not yet others
 _NUMBERED = re.compile(r"epoch-\d+")
 
 
@@ -68,10 +66,10 @@ class Checkpointer(Callback):
             self._save(loop)
 
     def _stop_if_requested(self, loop: TrainingLoop) -> None:
-        counts = loop.group.sum([self.request.received == number for number in STOPS])
-        if any(counts):
+        counts = loop.group.sum([self.request.received == number for number in STOP_SIGNALS])
+        if any(counts):  # a signal may have reached some workers and not yet others
             self._save(loop)
-            number = STOPS[counts.index(max(counts))]
+            number = STOP_SIGNALS[counts.index(max(counts))]
             message = f"stopped by {number.name} after epoch {len(loop.history)}; the state is saved"
             raise StoppedError(message, number)
 

@@ -11,7 +11,6 @@ from types import FrameType
 
 from confgcn.exceptions import StoppedError
 
-
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

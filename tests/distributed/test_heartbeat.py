@@ -142,7 +142,7 @@ def test_an_error_that_another_process_reports_is_not_reported_again(
     assert first.is_end_reported()
 
 
-def test_other_errors_stay_what_they_are() -> None:
+def test_other_errors_are_not_changed() -> None:
     with pytest.raises(UsageError), reporting_lost_workers(None):
         raise UsageError("the connection is not an option")
     with pytest.raises(RuntimeError, match="shapes"), reporting_lost_workers(None):

@@ -28,7 +28,7 @@ def test_sound_ones_pass(shards: Path, sparse_shards: Path) -> None:
     assert owners_of_nodes(ShardFolder(shards)).tolist() == [0, 0, 0, 1, 1, 2]
 
 
-def test_a_part_is_looked_at_once(shards: Path, forge: Forge) -> None:
+def test_a_shard_is_checked_once(shards: Path, forge: Forge) -> None:
     folder = ShardFolder(shards)
     check_shards(folder, [0])
     (shards / "shard-0000/indices.npy").unlink()
@@ -90,7 +90,7 @@ def whole(*numbers: int) -> Any:
     ],
     ids=lambda value: str(getattr(value, "tolist", lambda: value)())[:30],
 )
-def test_an_array_of_a_part(shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
+def test_an_invalid_array_is_named(shards: Path, forge: Forge, name: str, array: Any, problem: str) -> None:
     forge(shards, f"shard-0001/{name}.npy", array)
     with pytest.raises(DataError, match=problem.replace(".", r"\.")):
         check(shards)
@@ -130,7 +130,7 @@ def test_columns_that_are_no_means_and_deviations(shards: Path, forge: Forge, co
         check(shards, 0)
 
 
-def test_a_part_without_nodes(shards: Path, forge: Forge) -> None:
+def test_a_shard_without_nodes(shards: Path, forge: Forge) -> None:
     for name in ("nodes", "labels", "halo_nodes", "halo_shards", "indices"):
         forge(shards, f"shard-0002/{name}.npy", whole())
     forge(shards, "shard-0002/split.npy", np.empty(0, dtype=np.int8))
@@ -141,7 +141,7 @@ def test_a_part_without_nodes(shards: Path, forge: Forge) -> None:
 
 
 @pytest.mark.parametrize("halo_nodes", [whole(), whole(2)])
-def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, halo_nodes: Any) -> None:
+def test_a_shard_with_too_few_halo_nodes(shards: Path, forge: Forge, halo_nodes: Any) -> None:
     forge(shards, "shard-0001/halo_nodes.npy", halo_nodes)
     forge(shards, "shard-0001/halo_shards.npy", 0 * halo_nodes)
     with pytest.raises(CorruptFileError, match=r"halo_nodes\.npy: corrupt, it lacks a node"):
@@ -149,15 +149,15 @@ def test_a_part_that_borrows_too_little(shards: Path, forge: Forge, halo_nodes: 
 
 
 @pytest.mark.parametrize("number", [5, 7, 99_999_999])
-def test_as_many_nodes_as_the_parts_hold_before_room_is_made_for_them(shards: Path, number: int) -> None:
+def test_the_number_of_nodes_is_checked_before_memory_is_allocated(shards: Path, number: int) -> None:
     write_checksummed_json(shards / MANIFEST, {**read_checksummed_json(shards / MANIFEST), "num_nodes": number})
     with pytest.raises(CorruptFileError, match=f"{MANIFEST}: corrupt, {number} nodes, 6 in the shards"):
         check(shards)
 
 
 @pytest.mark.parametrize("nodes", [whole(4), whole(6), whole(-1)])
-def test_a_worker_looks_at_the_nodes_of_the_others_too(shards: Path, forge: Forge, nodes: Any) -> None:
-    """What it borrows is fetched from whoever owns it."""
+def test_a_worker_checks_the_nodes_of_other_shards_too(shards: Path, forge: Forge, nodes: Any) -> None:
+    """Its halo rows are fetched from their owners."""
     forge(shards, "shard-0002/nodes.npy", nodes)
     with pytest.raises(CorruptFileError, match=r"shard-0002/nodes\.npy"):
         check(shards, 0)

@@ -22,7 +22,7 @@ ARRAYS = ["columns.npy"] + [
 ]
 
 
-def test_what_is_written_to_an_array_stays_in_memory(shards: Path) -> None:
+def test_changes_of_an_array_stay_in_memory(shards: Path) -> None:
     folder = ShardFolder(shards)
     folder.array("nodes", 0)[0] = 5
     assert folder.array("nodes", 0).tolist() == [0, 1, 2]
@@ -35,7 +35,7 @@ def test_an_array_without_entries_is_one(shards: Path, forge: Forge) -> None:
     assert ShardFolder(shards).array("halo_nodes", 0).shape == (0,)
 
 
-def test_the_files_of_a_part_and_those_of_all(shards: Path) -> None:
+def test_the_files_of_a_shard_and_of_the_whole_graph(shards: Path) -> None:
     files = ShardFolder(shards).files_of([2])
     names = {str(file.relative_to(shards)) for file in files}
     assert {"columns.npy", "names.json", "shard-0002/nodes.npy"} <= names
@@ -173,7 +173,7 @@ def test_names_of_more_features_than_there_are(shards: Path) -> None:
         read_shard_record(altered(shards, feature_names=["a", "b", "c"]))
 
 
-def test_a_named_graph_is_one_that_there_is(shards: Path) -> None:
+def test_a_named_graph_must_exist(shards: Path) -> None:
     assert read_shard_record(altered(shards, is_named=True, name="cora")).name == "cora"
     with pytest.raises(CorruptFileError, match=r"none named '\.\./cora'"):
         read_shard_record(altered(shards, is_named=True, name="../cora"))
@@ -183,7 +183,7 @@ def test_a_named_graph_is_one_that_there_is(shards: Path) -> None:
     ("name", "is_extra"),
     [("../outside", True), ("/etc/passwd", True), ("shard-0003/nodes.npy", True), ("shard-0001/nodes.npy", False)],
 )
-def test_the_files_are_those_of_the_parts_and_no_others(shards: Path, name: str, is_extra: bool) -> None:
+def test_the_files_are_those_of_the_shards_and_no_others(shards: Path, name: str, is_extra: bool) -> None:
     files = read_checksummed_json(shards / MANIFEST)["files"]
     altered(shards, files={**files, name: HASH} if is_extra else {key: files[key] for key in files if key != name})
     with pytest.raises(CorruptFileError, match=f"too few files or too many: '{name}'"):

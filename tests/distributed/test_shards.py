@@ -42,8 +42,8 @@ def test_the_whole(shards: Path) -> None:
     assert (graph.train.tolist(), graph.validation.tolist(), graph.test.tolist()) == ([0, 1], [2], [3])
 
 
-def test_the_part_of_a_worker(shards: Path, exchange: mock.Mock) -> None:
-    """Worker 1 of two has the last shard, node 5, and borrows node 4 of worker 0."""
+def test_the_shard_of_a_worker(shards: Path, exchange: mock.Mock) -> None:
+    """Worker 1 of two has the last shard, node 5, and needs node 4 of worker 0."""
     shard = load_shard(ShardFolder(shards), 1, 2)
     assert shard.adjacency.shape == (1, 2)
     assert shard.adjacency.indices.tolist() == [0, 1]
@@ -51,7 +51,7 @@ def test_the_part_of_a_worker(shards: Path, exchange: mock.Mock) -> None:
     assert (halo_nodes.tolist(), owners.tolist(), own.tolist()) == ([4], [0], [5])
 
 
-def test_a_worker_with_two_parts_borrows_of_others_alone(sparse_shards: Path, exchange: mock.Mock) -> None:
+def test_halo_nodes_of_a_worker_with_two_shards_belong_to_others(sparse_shards: Path, exchange: mock.Mock) -> None:
     shard = load_shard(ShardFolder(sparse_shards), 0, 2)
     assert shard.adjacency.shape == (5, 6)
     assert exchange.call_args.args[0].tolist() == [5]
@@ -60,9 +60,7 @@ def test_a_worker_with_two_parts_borrows_of_others_alone(sparse_shards: Path, ex
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_worker_refuses_what_is_wrong_with_its_part(
-    shards: Path, forge: Forge, exchange: mock.Mock, rank: int
-) -> None:
+def test_a_worker_refuses_its_own_damaged_shard(shards: Path, forge: Forge, exchange: mock.Mock, rank: int) -> None:
     place = f"shard-{2 * rank:04d}/indices.npy"
     forge(shards, place, torch.full((8 if rank == 0 else 2,), 10**12).numpy())
     with pytest.raises(CorruptFileError, match=place):
@@ -132,7 +130,7 @@ def test_metis_cuts_fewer_edges_than_a_hash(tmp_path: Path, graph: Graph) -> Non
     assert cut["metis"] < cut["hash"]
 
 
-def test_borrowed_nodes_are_the_sources_that_others_own(tmp_path: Path, graph: Graph) -> None:
+def test_halo_nodes_are_the_sources_in_other_shards(tmp_path: Path, graph: Graph) -> None:
     make_shards(tmp_path / "shards", graph, 3)
     folder = ShardFolder(tmp_path / "shards")
     owner = torch.empty(graph.num_nodes, dtype=torch.long)
@@ -145,13 +143,13 @@ def test_borrowed_nodes_are_the_sources_that_others_own(tmp_path: Path, graph: G
         assert torch.equal(folder.array("halo_shards", shard), owner[halo_nodes])
 
 
-def test_no_part_is_empty() -> None:
+def test_no_shard_is_empty() -> None:
     tiny = Graph.build([(0, 1)], np.eye(3), [0, 1, -1], train=[0, 1])
     assert torch.bincount(shards_of_nodes(tiny, 3, "hash")[0]).tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("shards", [0, 1_000_000])
-def test_more_parts_than_nodes_are_refused(tmp_path: Path, graph: Graph, shards: int) -> None:
+def test_more_shards_than_nodes_are_refused(tmp_path: Path, graph: Graph, shards: int) -> None:
     with pytest.raises(UsageError, match=f"shards = {shards}"):
         make_shards(tmp_path / "shards", graph, shards)
     assert not list(tmp_path.iterdir())
@@ -176,14 +174,14 @@ def test_every_damaged_file_is_found(tmp_path: Path, graph: Graph) -> None:
     load_whole(ShardFolder(tmp_path / "shards"))
 
 
-def test_what_a_part_needs_to_know_of_all_columns(tmp_path: Path, graph: Graph) -> None:
+def test_statistics_of_all_columns_are_stored(tmp_path: Path, graph: Graph) -> None:
     make_shards(tmp_path / "shards", graph, 2)
     columns = columns_of(ShardFolder(tmp_path / "shards"))
     assert isinstance(graph.features, torch.Tensor)
     assert torch.allclose(columns.mean, graph.features.double().mean(0))
 
 
-def test_workers_take_all_parts_in_rows(tmp_path: Path, graph: Graph) -> None:
+def test_workers_get_consecutive_shards(tmp_path: Path, graph: Graph) -> None:
     make_shards(tmp_path / "shards", graph, 5)
     folder = ShardFolder(tmp_path / "shards")
     assert [folder.shards_of(rank, 2) for rank in range(2)] == [[0, 1, 2], [3, 4]]
@@ -204,7 +202,7 @@ def test_no_folder_of_shards(tmp_path: Path) -> None:
         load_whole(ShardFolder(tmp_path))
 
 
-def test_without_metis_nodes_are_dealt_out_which_is_said(
+def test_without_metis_nodes_are_assigned_by_number_with_a_notice(
     tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert partition_notices(make_shards(tmp_path / "metis", graph, 2)) == []
@@ -215,7 +213,9 @@ def test_without_metis_nodes_are_dealt_out_which_is_said(
     assert partition_notices(record, "hash") == []
 
 
-def test_where_metis_leaves_a_part_empty_nodes_are_dealt_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_metis_leaves_a_shard_empty_nodes_are_assigned_by_number(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("confgcn.distributed.shards.metis", lambda graph, _: torch.zeros(graph.num_nodes).long())
     shards, how = shards_of_nodes(graph, 4, "metis")
     assert (torch.bincount(shards).tolist(), how) == ([50] * 4, "hash")

@@ -46,7 +46,7 @@ def megabytes_kept(*settings: str) -> int:
         (("keep_freed_memory", "return_freed_memory"), False),
     ],
 )
-def test_only_a_process_that_asked_for_it_keeps_freed_memory(settings: tuple[str, ...], kept: bool) -> None:
+def test_freed_memory_is_kept_only_after_that_setting(settings: tuple[str, ...], kept: bool) -> None:
     assert (megabytes_kept(*settings) > 90) is kept
 
 

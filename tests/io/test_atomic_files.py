@@ -50,9 +50,7 @@ def test_blocks_become_one_file_and_their_digest_is_that_of_the_file(tmp_path: P
 @pytest.mark.parametrize(
     ("error", "raised"), [(OSError(errno.EIO, "broken"), ResourceError), (KeyError("x"), KeyError)]
 )
-def test_blocks_that_do_not_come_to_an_end_leave_the_old_file(
-    tmp_path: Path, error: Exception, raised: type[Exception]
-) -> None:
+def test_blocks_that_fail_leave_the_old_file(tmp_path: Path, error: Exception, raised: type[Exception]) -> None:
     path = tmp_path / "file"
     write_atomic(path, b"old")
 
@@ -67,7 +65,7 @@ def test_blocks_that_do_not_come_to_an_end_leave_the_old_file(
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def test_of_files_that_belong_together_all_are_replaced_or_none(tmp_path: Path) -> None:
+def test_files_written_together_are_all_replaced_or_none(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     write_together({one: b"old", other: b"old"})
     with pytest.raises(ResourceError, match=r"nowhere.*No such file or directory"):
@@ -82,11 +80,11 @@ def test_of_files_that_belong_together_all_are_replaced_or_none(tmp_path: Path) 
     ("name", "whole"),
     [("a.json.12.tmp", "a.json"), ("a.json.tmp", "a.json"), ("a.json", "a.json"), ("a.x.tmp", "a.x"), (".tmp", ".tmp")],
 )
-def test_what_was_left_over_is_known_by_its_name(name: str, whole: str) -> None:
+def test_the_target_of_a_temporary_file_is_known_by_its_name(name: str, whole: str) -> None:
     assert target_name(name) == whole
 
 
-def test_what_a_killed_process_has_left_of_a_file_goes_when_the_file_is_written_again(tmp_path: Path) -> None:
+def test_temporary_files_of_killed_processes_are_removed_by_the_next_write(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         dead.wait()
     left = [f"table.csv.{dead.pid}.tmp", f"table.csv.{os.getppid()}.tmp", f"table.csv.{10**30}.tmp", "table.csv.tmp"]

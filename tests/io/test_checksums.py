@@ -1,4 +1,4 @@
-"""What a run left behind is what it was, or is refused by its name."""
+"""Files of a finished run are unchanged, or the changed file is named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_file_is_the_one_that_sha256sum_reads(folder: Path) -> None:
+def test_the_file_has_the_format_of_sha256sum(folder: Path) -> None:
     lines = (folder / SUMS).read_text().splitlines()
     hashes = {name: hashlib.sha256(name.removesuffix(".txt").encode()).hexdigest() for name in ("one.txt", "two.txt")}
     assert lines[1:3] == [f"{digest}  {name}" for name, digest in hashes.items()]
@@ -39,7 +39,7 @@ def test_the_file_is_the_one_that_sha256sum_reads(folder: Path) -> None:
     assert (checked.returncode, checked.stdout) == (0, "last.txt: OK\none.txt: OK\ntwo.txt: OK\n")
 
 
-def test_what_is_as_it_was_is_not_complained_of(folder: Path) -> None:
+def test_unchanged_files_pass(folder: Path) -> None:
     (folder / "unlisted.txt").write_bytes(b"changed")
     assert damaged_files(folder) == {}
     verify(folder)
@@ -89,7 +89,7 @@ def test_names_that_lead_elsewhere_are_not_followed(folder: Path) -> None:
         verify(folder)
 
 
-def test_what_was_begun_cannot_be_resumed_without_its_record(folder: Path) -> None:
+def test_a_run_without_its_record_cannot_be_resumed(folder: Path) -> None:
     (folder / "config.json").write_bytes(b"{}")
     write_checksums(folder, [folder / "config.json"], still_to_come={})
     (folder / "config.json").write_bytes(b"[]")
@@ -109,6 +109,6 @@ def test_what_was_begun_cannot_be_resumed_without_its_record(folder: Path) -> No
         (b"", False),
     ],
 )
-def test_a_pickle_is_told_from_a_file_that_is_damaged(tmp_path: Path, content: bytes, is_one: bool) -> None:
+def test_a_pickle_is_distinguished_from_a_damaged_file(tmp_path: Path, content: bytes, is_one: bool) -> None:
     with pytest.raises(UnsafeFileError, match="x: is a pickle") if is_one else nullcontext():
         refuse_pickle(tmp_path / "x", content)

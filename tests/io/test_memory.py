@@ -42,7 +42,7 @@ def test_a_limit_of_the_process_counts_where_it_is_less(monkeypatch: pytest.Monk
         assert memory.available_memory() == expected
 
 
-def test_what_a_container_leaves_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_a_container_counts_where_it_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_on_machine", lambda: 1000)
     monkeypatch.setattr(memory, "left_by_limits", lambda: None)
     for left, expected in ((2000, 1000), (500, 500), (-1, 0)):
@@ -50,7 +50,9 @@ def test_what_a_container_leaves_counts_where_it_is_less(monkeypatch: pytest.Mon
         assert memory.available_memory() == expected
 
 
-def test_free_memory_is_what_linux_says_and_else_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_free_memory_is_read_from_linux_and_otherwise_all_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     table = tmp_path / "meminfo"
     monkeypatch.setattr(memory, "MACHINE", table)
     everything = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -88,12 +90,12 @@ def test_the_strictest_counts(
     assert memory.left_by_limits() == expected
 
 
-def test_where_nothing_tells_what_is_taken_all_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_table_of_usage_nothing_is_in_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(memory, "USAGE", tmp_path / "nowhere")
     assert [limit.used for limit in memory.LIMITS] == [0, 0]
 
 
-def test_what_is_taken_is_a_plausible_number() -> None:
+def test_the_memory_in_use_is_a_plausible_number() -> None:
     addresses, data = (limit.used for limit in memory.LIMITS)
     assert 10**7 < data < addresses < 10**13
 
@@ -120,14 +122,14 @@ def member(folder: Path, *lines: str) -> Path:
 @pytest.mark.parametrize(
     ("files", "line", "inner"), [(NEW, "0::/box/inner", "box/inner"), (OLD, "5:memory:/box/inner", "memory/box/inner")]
 )
-def test_a_limit_less_what_is_used_and_more_what_can_be_given_back(
+def test_a_limit_minus_usage_plus_reclaimable_memory(
     tmp_path: Path, files: tuple[str, str, str], line: str, inner: str
 ) -> None:
     group(tmp_path / inner, files, 1000, 400, reclaimable=50)
     assert left_by_container(member(tmp_path, "3:cpu,cpuacct:/", line), tmp_path) == 650
 
 
-def test_pages_of_both_kinds_can_be_given_back(tmp_path: Path) -> None:
+def test_pages_of_both_kinds_are_reclaimable(tmp_path: Path) -> None:
     group(tmp_path / "box", NEW, 1000, 400)
     (tmp_path / "box" / "memory.stat").write_text("inactive_file 10\nactive_file 5\n")
     assert left_by_container(member(tmp_path, "0::/box"), tmp_path) == 615
@@ -174,6 +176,6 @@ def test_files_of_another_form_are_as_none(tmp_path: Path, file: str) -> None:
     assert left_by_container(membership, tmp_path) is None
 
 
-def test_the_groups_of_this_process_can_be_asked() -> None:
+def test_the_groups_of_this_process_can_be_read() -> None:
     left = left_by_container()
     assert left is None or isinstance(left, int)

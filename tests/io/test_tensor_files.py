@@ -24,7 +24,7 @@ def stem(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_what_is_written_is_read_again(stem: Path) -> None:
+def test_tensors_are_read_as_they_were_written(stem: Path) -> None:
     tensors, record = read_tensors(stem)
     assert torch.equal(tensors["w"], torch.arange(100.0))
     assert record["epoch"] == 3
@@ -119,7 +119,7 @@ def test_the_header_is_filled_up(length: int) -> None:
     assert b"".join(safetensors_blocks(tensors)) == save(tensors)
 
 
-def test_what_does_not_lie_in_a_row_is_put_in_one() -> None:
+def test_a_tensor_that_is_not_contiguous_is_written_by_rows() -> None:
     turned = torch.arange(6.0).view(2, 3).T
     assert torch.equal(load(b"".join(safetensors_blocks({"turned": turned})))["turned"], turned)
 

@@ -1,4 +1,4 @@
-"""Adam against torch's own, with either kernels, and a saved state that goes on to the same bits."""
+"""Adam against torch's own, with either kernels, and training continued from a saved state with the same bits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_weight_decay_may_be_a_function_of_the_squared_norm() -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def test_a_saved_state_goes_on_to_the_same_bits() -> None:
+def test_training_continues_from_a_saved_state_with_the_same_bits() -> None:
     first = some_weights()
     optimiser = Adam(groups_of(first, 0.1), learning_rate=0.05)
     descend(first, optimiser, range(10))

@@ -160,7 +160,7 @@ def test_a_step_changes_the_rows_of_its_sample_alone(small_graph: Graph, optimis
         assert not torch.equal(table.detach()[~outside], before[name][~outside])
 
 
-def test_a_diverged_step_gives_the_tables_back(small_graph: Graph) -> None:
+def test_a_diverged_step_restores_the_tables(small_graph: Graph) -> None:
     method = new_method(small_graph, "paper")
     loop = batch_loop(small_graph, method, batch_size=30)
     with torch.no_grad():

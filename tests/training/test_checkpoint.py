@@ -1,4 +1,4 @@
-"""Checkpoints: kept by epoch, the newest whole one is found, a stop request saves first."""
+"""Checkpoints: the last two are kept, the newest intact one is loaded, a signal saves before it stops."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_damaged_newest_falls_back_to_the_one_before_with_a_notice(tmp_path: P
 
 
 @pytest.mark.parametrize("part", ["optimiser/0/mean", "random", "best/layers.0.weight"])
-def test_a_state_that_lacks_a_part_is_refused_before_anything_is_changed(
+def test_a_state_that_lacks_a_tensor_is_refused_before_anything_is_changed(
     tmp_path: Path, six_nodes: Graph, part: str
 ) -> None:
     finished = loop_of(six_nodes)
@@ -71,7 +71,7 @@ def test_a_state_that_lacks_a_part_is_refused_before_anything_is_changed(
     assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
 
 
-def test_when_no_checkpoint_is_whole_the_run_does_not_silently_start_again(tmp_path: Path, six_nodes: Graph) -> None:
+def test_a_run_without_an_intact_checkpoint_does_not_silently_start_again(tmp_path: Path, six_nodes: Graph) -> None:
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
     for path in tmp_path.glob("*.safetensors"):
         path.write_bytes(b"")
@@ -155,7 +155,7 @@ def test_a_state_of_another_form_is_refused_before_anything_is_changed(six_nodes
     assert torch.equal(torch.get_rng_state(), drawn)
 
 
-def test_a_damaged_one_that_was_passed_over_takes_no_place_of_a_whole_one(tmp_path: Path, six_nodes: Graph) -> None:
+def test_a_skipped_damaged_checkpoint_replaces_no_intact_one(tmp_path: Path, six_nodes: Graph) -> None:
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
     for suffix in (".json", ".safetensors"):
         shutil.copy(tmp_path / f"epoch-0000005{suffix}", tmp_path / f"epoch-0000009{suffix}")
@@ -177,7 +177,7 @@ def written_in_two(folder: Path, loop: TrainingLoop) -> Path:
     return stem.with_suffix(".json")
 
 
-def test_one_process_goes_on_from_what_two_have_written(tmp_path: Path, six_nodes: Graph) -> None:
+def test_one_process_continues_from_the_checkpoint_of_two_workers(tmp_path: Path, six_nodes: Graph) -> None:
     finished, loop = loop_of(six_nodes), loop_of(six_nodes)
     finished.fit()
     written_in_two(tmp_path, finished)
@@ -188,7 +188,7 @@ def test_one_process_goes_on_from_what_two_have_written(tmp_path: Path, six_node
 
 
 @pytest.mark.parametrize("written_by", [0, -1, 3, 10**6, 10**30, "2", True, 2.0, None, [2]])
-def test_a_number_of_writers_that_cannot_be_is_passed_over(
+def test_a_checkpoint_with_an_invalid_number_of_workers_is_skipped(
     tmp_path: Path, six_nodes: Graph, written_by: object
 ) -> None:
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
@@ -204,7 +204,9 @@ def test_a_number_of_writers_that_cannot_be_is_passed_over(
 
 @pytest.mark.parametrize("name", ["worker-0.json", "worker-1.json", "worker-0.safetensors", "worker-1.safetensors"])
 @pytest.mark.parametrize("how", ["missing", "empty"])
-def test_a_part_that_is_missing_or_empty_is_passed_over(tmp_path: Path, six_nodes: Graph, name: str, how: str) -> None:
+def test_a_checkpoint_with_a_missing_or_empty_file_is_skipped(
+    tmp_path: Path, six_nodes: Graph, name: str, how: str
+) -> None:
     loop_of(six_nodes, Checkpointer(tmp_path, StopRequest(), seconds_between=0.0)).fit()
     finished = loop_of(six_nodes)
     finished.fit()

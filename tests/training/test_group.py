@@ -57,7 +57,7 @@ def test_a_single_process_has_the_sums_already() -> None:
     assert tensor.tolist() == [1.0, 1.0]
 
 
-def test_parameters_are_told_apart_by_their_names() -> None:
+def test_parameters_per_node_are_known_by_their_names() -> None:
     method, parameters = shared(SINGLE_PROCESS)
     assert [weight is method.common for weight in parameters.common] == [True]
     assert [weight is method.table for weight in parameters.per_node] == [True]

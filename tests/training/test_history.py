@@ -12,7 +12,7 @@ from confgcn.training.history import checked_history
 HISTORY = [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 1, "validation_accuracy": 0.25}]
 
 
-def test_what_a_loop_wrote_comes_back() -> None:
+def test_the_history_of_a_loop_is_accepted() -> None:
     assert checked_history(HISTORY) == HISTORY
     assert checked_history([]) == []
 
@@ -33,6 +33,6 @@ def test_what_a_loop_wrote_comes_back() -> None:
         *(([{"epoch": 1, "loss": value}], "loss is no") for value in (float("nan"), float("inf"), 10**400, "1", [1])),
     ],
 )
-def test_what_no_loop_writes_is_refused(records: Any, problem: str) -> None:
+def test_an_invalid_history_is_refused(records: Any, problem: str) -> None:
     with pytest.raises(CorruptFileError, match=problem):
         checked_history(records)

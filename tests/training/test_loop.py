@@ -147,7 +147,7 @@ def test_a_method_without_parameters_works_in_setup(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("stopped_after", [1, 7])
-def test_a_saved_state_goes_on_to_the_same_bits(small_graph: Graph, stopped_after: int) -> None:
+def test_training_continues_from_a_saved_state_with_the_same_bits(small_graph: Graph, stopped_after: int) -> None:
     class StopAfter(Callback):
         def on_epoch(self, loop: TrainingLoop) -> None:
             if len(loop.history) == stopped_after:

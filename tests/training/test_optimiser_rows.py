@@ -38,7 +38,7 @@ def test_an_error_within_leaves_the_method_as_it_was(six_nodes: Graph) -> None:
     assert all(parameter is tables[name] for name, parameter in method.named_parameters())
 
 
-def test_a_whole_graph_borrows_nothing(six_nodes: Graph) -> None:
+def test_a_whole_graph_is_given_unchanged(six_nodes: Graph) -> None:
     method = PaperConfGCN(Shape.of(six_nodes))
     table = method.label_distribution.raw_mu
     with rows_of_sample(method, six_nodes) as graph:

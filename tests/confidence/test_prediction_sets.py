@@ -304,9 +304,9 @@ def test_one_draw_by_hand() -> None:
 @pytest.mark.parametrize("score", get_args(Score))
 def test_a_hundred_draws_reach_the_target_and_are_fast(score: Score, by_degree: bool) -> None:
     graph, probabilities = drawn_graph(1250, 0, classes=7)
-    started = time.perf_counter()
+    started = time.process_time()
     report = coverage_report(graph, probabilities, torch.arange(1250), score=score, by_degree=by_degree)
-    assert time.perf_counter() - started < 1.5  # takes about 0.05 s
+    assert time.process_time() - started < 1.5  # takes about 0.05 s
     assert report.coverage == pytest.approx(0.9, abs=0.01)
     assert 0.005 < report.coverage_std < 0.03
     if by_degree:

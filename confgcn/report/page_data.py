@@ -94,6 +94,7 @@ def _packed(numbers: Numbers, shown: npt.NDArray[np.int64], omitted: frozenset[s
     nodes = numbers["nodes"]
     block: dict[str, Any] = {
         "classes": [visible(name) for name in numbers["classes"]],
+        "splits": numbers["splits"],
         "names": [shortened(nodes["node"][place]) for place in shown.tolist()],
         "home": home(numbers, shown),
         **{name: _integers(_rows(nodes.get(name), shown)) for name in ("label", "split", "degree", "accepted")},

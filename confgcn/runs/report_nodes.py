@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.runs.predictions import COLUMNS, disagreeing_edges_table, label_errors_table
+from confgcn.runs.predictions import COLUMNS, SPLITS, disagreeing_edges_table, label_errors_table
 from confgcn.runs.run import Run
 from confgcn.runs.tables import Columns
 
@@ -31,6 +31,7 @@ def collect_nodes(run: Run) -> dict[str, Any]:
     return {
         "nodes": {**_nodes(run, shown), "rank": rank[shown].tolist()},
         "facts": [{"name": c.name, "title": c.title, "is_share": c.is_share} for c in COLUMNS if c.in_explorer],
+        "splits": [name or "none" for name in SPLITS],
         "neighbours": _neighbours(run, shown, places),
         "tables": {
             "most_confident": places[most].tolist(),

@@ -112,6 +112,7 @@ def made_up(
             "most_influential_neighbour": [names[-1]] * size,
             "rank": list(range(size)),
         },
+        "splits": ["none", "train", "validation", "test"],
         "facts": [
             {"name": "novelty", "title": "novelty", "is_share": True},
             {"name": "evidence", "title": "evidence", "is_share": True},

@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const SPLITS = ["none", "train", "validation", "test"];
   const ACCEPTED = ["training node", "no: needs review", "yes"];
   const COLOURS = 10;
   const MAX_DRAWN = 24;
@@ -49,7 +48,7 @@
   const of = (table, node, c) => table(node * numClasses + c);
   const labelOf = (node) => data.classes[integers.label[node]];
   const probabilityOf = (node) => of(quantised.probability, node, integers.label[node]);
-  const isTraining = (node) => SPLITS[integers.split[node]] === "train";
+  const isTraining = (node) => data.splits[integers.split[node]] === "train";
   const percent = (share) => (100 * share).toFixed(1) + " %";
   const influenceText = (influence) => (data.influence.high <= 1 ? percent(influence) : influence.toPrecision(3));
   const plural = (count, one, many) => count.toLocaleString("en") + " " + (count === 1 ? one : many);
@@ -260,7 +259,7 @@
 
   function factList(node) {
     const known = integers.known[node];
-    const split = SPLITS[integers.split[node]];
+    const split = data.splits[integers.split[node]];
     const truth = known ? data.classes[known - 1] + (isTraining(node) ? " (training label)" : " (not used for training)") : "unknown";
     return html("dl", {},
       ...fact("prediction set", integers.sets && setOf(node).join(", ")),
@@ -315,7 +314,7 @@
       html("td", {}, bdi(labelOf(other))),
       html("td", { class: "number" }, percent(probabilityOf(other))),
       html("td", {}, bdi(integers.known[other] ? data.classes[integers.known[other] - 1] : "–")),
-      html("td", {}, SPLITS[integers.split[other]])));
+      html("td", {}, data.splits[integers.split[other]])));
     const head = html("thead", {}, html("tr", {}, ...heads.map((text) => html("th", { scope: "col" }, text))));
     document.querySelector("#neighbours .scroll").replaceChildren(html("table", { class: "numbers" }, head, html("tbody", {}, ...rows)));
   }

@@ -50,7 +50,7 @@ ABLATIONS = (
     CONSENSUS.changed("without L_label", lambda_label=0.0),
     CONSENSUS.changed("without L_smooth", lambda_smooth=0.0),
     CONSENSUS.changed("L_smooth over all edges", smooth_over="edges"),
-    CONSENSUS.changed("L_reg without evidence", lambda_reg=0.0),
+    CONSENSUS.changed("without L_reg", lambda_reg=0.0),
     CONSENSUS.changed("mu and precision at the learning rate of the weights", confidence_learning_rate=None),
 )
 COLUMNS = (

@@ -46,7 +46,6 @@ READ_BY: dict[str, str | None] = {
     "data/formats/npz.py": None,  # writes; array_files.py reads
     "data/formats/store.py": "mapped/",
     "data/formats/parquet.py": "table/",
-    "data/downloads.py": "named/",
     "data/formats/planetoid_pickle.py": "planetoid/",
     "runs/outputs.py": "resume/",
     "runs/run_records.py": "load/",

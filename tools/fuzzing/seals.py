@@ -37,7 +37,7 @@ def seal_mapped(file: Path) -> None:
 
 def seal_shards(file: Path) -> None:
     """Of a file in a folder of shards, or of the record of all."""
-    folder = file.parent.parent if file.parent.name.startswith("part-") else file.parent
+    folder = file.parent.parent if file.parent.name.startswith("shard-") else file.parent
     record = folder / "partition.json"
     try:
         files = json.loads(record.read_bytes())["files"]

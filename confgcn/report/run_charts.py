@@ -124,7 +124,7 @@ def _group_chart(groups: Sequence[Numbers], label: str, title: str) -> Figure:
         title,
         sentence,
         Axis(label, -0.4, len(groups) - 0.6, marks=list(enumerate(names))),
-        Axis("share of nodes", min(0.5, math.floor(10 * min(values)) / 10), 1, is_percent=True),
+        Axis("accuracy, confidence", min(0.5, math.floor(10 * min(values)) / 10), 1, is_percent=True),
         lines,
     )
     rows = [
@@ -155,7 +155,7 @@ def losses(history: Sequence[Numbers]) -> Figure | None:
     first, last = history[0]["loss"], history[-1]["loss"]
     sentence = (
         f"The weighted terms of the objective in each of {count(len(history))} epochs"
-        f"{', on a logarithmic scale' if is_log else ''}. Their sum was {first:.3g} at first and {last:.3g} at last."
+        f"{', on a logarithmic scale' if is_log else ''}. Their sum is {first:.3g} in the first and {last:.3g} in the last epoch."
     )
     lines = [
         Line(name.removeprefix("loss_"), thinned(points), f"term-{number % 6}")

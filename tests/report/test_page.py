@@ -219,7 +219,7 @@ def test_charts_have_a_description_and_their_numbers(numbers: dict[str, Any]) ->
     assert loss is not None
     assert accuracy is not None
     assert loss.header == ("epoch", "loss", "cross", "reg")
-    assert "3 at first and 0.075 at last" in loss.sentence
+    assert "3 in the first and 0.075 in the last epoch" in loss.sentence
     assert "logarithmic" in loss.sentence
     assert "epoch 30 were selected, with an accuracy of 50.0 %" in accuracy.sentence
     assert losses([]) is None

@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: what is shown is what was predicted, one can walk, nothing foreign runs."""
+"""The report in a real browser: it shows the predictions, nodes can be opened, no foreign code runs."""
 
 from __future__ import annotations
 

@@ -155,7 +155,8 @@ def losses(history: Sequence[Numbers]) -> Figure | None:
     first, last = history[0]["loss"], history[-1]["loss"]
     sentence = (
         f"The weighted terms of the objective in each of {count(len(history))} epochs"
-        f"{', on a logarithmic scale' if is_log else ''}. Their sum is {first:.3g} in the first and {last:.3g} in the last epoch."
+        f"{', on a logarithmic scale' if is_log else ''}. Their sum is {first:.3g} in the first and {last:.3g} in the "
+        "last epoch."
     )
     lines = [
         Line(name.removeprefix("loss_"), thinned(points), f"term-{number % 6}")

@@ -25,13 +25,13 @@ from confgcn.sparse import SparseMatrix
 
 
 def test_margin_is_that_of_the_best_other_label() -> None:
-    log_votes = torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]).log()
-    score, proposed = label_margin(log_votes, torch.tensor([0, 2]))
+    log_estimates = torch.tensor([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]]).log()
+    score, suggested = label_margin(log_estimates, torch.tensor([0, 2]))
     assert score.tolist() == pytest.approx([np.log(0.3 / 0.5), np.log(0.5 / 0.2)], abs=1e-6)
-    assert proposed.tolist() == [1, 0]
+    assert suggested.tolist() == [1, 0]
 
 
-def test_the_neighbours_vote_without_the_node_itself(six_nodes: Graph) -> None:
+def test_neighbour_probabilities_do_not_use_the_node_itself(six_nodes: Graph) -> None:
     probabilities = torch.rand(6, 3).softmax(1).double()
     everyone = torch.arange(6)
     found = neighbour_probabilities(six_nodes, probabilities, everyone)
@@ -115,7 +115,7 @@ def test_a_graph_without_edges_has_no_disagreeing_ones() -> None:
     assert len(find_disagreeing_edges(graph, torch.full((2, 2), 0.5)).source) == 0
 
 
-def test_the_two_votes_are_multiplied_and_neither_outweighs_everything() -> None:
+def test_the_two_estimates_are_multiplied_and_each_is_limited() -> None:
     clusters = np.repeat([0, 1], 4)
     edges = [(a, b) for a in range(8) for b in range(a) if clusters[a] == clusters[b]]
     labels = clusters.copy()
@@ -241,7 +241,7 @@ def test_without_training_nodes_there_is_nothing() -> None:
         assert centroid_probabilities(Graph.build([(0, 1)], given, [0, 1])).shape == (0, 2)
 
 
-def test_the_vote_leaves_the_node_out(graph: Graph) -> None:
+def test_centroids_do_not_use_the_node_itself(graph: Graph) -> None:
     rows, labels = np.asarray(averaged_features(graph)), graph.train_labels.tolist()
     found = centroid_probabilities(graph)
     for v, row in enumerate(rows):
@@ -261,7 +261,7 @@ def test_sparse_feature_probabilities_the_same(graph: Graph) -> None:
     torch.testing.assert_close(centroid_probabilities(sparse), centroid_probabilities(graph), atol=1e-6, rtol=1e-5)
 
 
-def test_the_only_node_of_a_class_is_not_voted_against() -> None:
+def test_the_only_node_of_a_class_has_no_evidence_against_it() -> None:
     graph = Graph.build([], np.eye(3)[[0, 0, 1]], [0, 0, 1], train=[0, 1, 2])
     found = centroid_probabilities(graph)
     assert found[2].tolist() == pytest.approx([0.5, 0.5])
@@ -290,7 +290,7 @@ def test_the_only_node_of_a_class_is_given_the_likeness_of_the_most_alike() -> N
     assert found[4].tolist() == pytest.approx((grown / grown.sum()).tolist())
 
 
-def test_features_that_point_away_vote_against() -> None:
+def test_features_in_the_opposite_direction_lower_the_probability() -> None:
     features = np.array([[1.0, 0], [1, 0], [-1, 0], [-1, 0], [0, 1]])
     found = centroid_probabilities(Graph.build([], features, [0, 0, 1, 1, 2], train=range(5)))
     grown = np.exp(20 * np.array([1.0, -1, 0]))

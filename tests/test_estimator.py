@@ -286,6 +286,24 @@ def test_probabilities_sum_to_one_and_agree_with_the_labels(fitted: ConfGCNClass
     assert fitted.predict().tolist() == fitted.classes_[probabilities.argmax(1)].tolist()
 
 
+def test_one_forward_pass_serves_labels_sets_and_decisions(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = quick(validation=0.5).fit(given.adjacency, given.features, given.y)
+    calls: list[int] = []  # the number of nodes of each forward pass
+    method = type(estimator.run_.method)
+    forward = method.forward
+    monkeypatch.setattr(
+        method, "forward", lambda self, graph, *rest: calls.append(graph.num_nodes) or forward(self, graph, *rest)
+    )
+    estimator.predict()
+    estimator.predict_proba()
+    assert estimator.predict_set(coverage=0.5) != estimator.predict_set(coverage=0.99)
+    assert estimator.decide(max_error=0.4).accepted.sum() >= estimator.decide(max_error=0.01).accepted.sum()
+    assert calls == []
+    grown = given.grown([(90, 0)], given.features[:1])
+    estimator.predict_set(*grown, coverage=0.5)
+    assert calls.count(91) == 1  # the others are steps that solve for the parameters of the new node
+
+
 def test_confidences_are_those_of_every_label(fitted: ConfGCNClassifier, given: Given) -> None:
     held = fitted.confidence()
     assert held.mu.shape == held.precision.shape == (90, 3)

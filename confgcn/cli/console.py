@@ -47,6 +47,18 @@ Device = Annotated[
         help="Device of torch to train on: cpu, cuda, cuda:1, mps. Not yet tried on hardware other than a CPU."
     ),
 ]
+TARGETS = "Targets of prediction sets and decisions"
+Coverage = Annotated[
+    float | None,
+    typer.Option(help="Share of prediction sets that contain the true label; default 0.9.", rich_help_panel=TARGETS),
+]
+MaxError = Annotated[
+    float | None, typer.Option(help="Highest error rate of accepted labels; default 0.05.", rich_help_panel=TARGETS)
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(help="Probability that the error rate is exceeded; default 0.1.", rich_help_panel=TARGETS),
+]
 Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads to compute with.")]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, print_json, print_paths
+from confgcn.cli.console import AsJson, Coverage, DataDir, Delta, MaxError, notice, print_json, print_paths
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.", readable=False)]
 
@@ -34,14 +37,22 @@ LEARNED = (
 )
 
 
-def evaluate(run: RunPath, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Measure the confidences of a run on its test nodes; writes the numbers and pictures into the run directory.
+def evaluate(
+    run: RunPath,
+    coverage: Coverage = None,
+    max_error: MaxError = None,
+    delta: Delta = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate a run on its test nodes; writes the numbers and figures into the run directory.
 
-    For example: confgcn evaluate runs/cora-confgcn
+    Targets that are not given are those of the training. For example: confgcn evaluate runs/cora-confgcn
     """
     from confgcn.runs.evaluate import evaluate_run
 
-    found, files, notices = evaluate_run(run, data_dir=data_dir)
+    targets = {"coverage": coverage, "max_error": max_error, "delta": delta}
+    found, files, notices = evaluate_run(run, targets=targets, data_dir=data_dir)
     for text in notices:
         notice(text)
     if as_json:
@@ -65,6 +76,7 @@ def _show(found: dict[str, Any]) -> None:
         if found[name] is not None:
             table.add_row(title, _text(found[name], form), "")
     console.print(table)
+    console.print(_guarantees(found))
     slices = Table(title="by place in the graph, calibrated", title_justify="left")
     for heading in ("", "nodes", "says", "is right"):
         slices.add_column(heading, justify="right" if heading else "left")
@@ -72,6 +84,24 @@ def _show(found: dict[str, Any]) -> None:
         count, says, right = (found[f"calibrated_{name}_{key}"] for key in ("count", "confidence", "accuracy"))
         slices.add_row(name.replace("_", " "), f"{count:,}", _text(says, "{:.1%}"), _text(right, "{:.1%}"))
     console.print(slices)
+
+
+def _guarantees(found: dict[str, Any]) -> Table:
+    """The targets of prediction sets and of the decision, and what was observed on the test nodes."""
+    from rich.table import Table
+
+    table = Table(title="prediction sets and accepted labels, test nodes", title_justify="left")
+    for heading in ("", "target", "observed"):
+        table.add_column(heading, justify="right" if heading else "left")
+    rows = (
+        ("sets that contain the true label", f"at least {found['coverage']:.1%}", "set_coverage", "{:.1%}"),
+        ("mean number of labels in a set", "", "set_size", "{:.2f}"),
+        ("accepted labels", "", "accepted_share", "{:.1%}"),
+        ("  of which are wrong", f"at most {found['max_error']:.1%}", "accepted_error", "{:.1%}"),
+    )
+    for title, target, name, form in rows:
+        table.add_row(title, target, _text(found[name], form))
+    return table
 
 
 def _slice_names(found: dict[str, Any]) -> list[str]:

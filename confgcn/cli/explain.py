@@ -10,6 +10,8 @@ from confgcn.cli.console import AsJson, DataDir, one_line, print_json
 from confgcn.cli.evaluate import RunPath
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from confgcn.confidence.explanations import Explanation
     from confgcn.graph import Graph
 
@@ -30,14 +32,15 @@ def explain(
     from confgcn.runs.saved import load_run
 
     saved = load_run(run, data_dir=data_dir)
-    record = _record(saved.prepared, saved.explain(node))
+    explanation = saved.explain(node)
+    record = _record(saved.prepared, explanation, saved.probabilities[explanation.node])
     if as_json:
         print_json(record)
     else:
         _show(record)
 
 
-def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
+def _record(graph: Graph, explanation: Explanation, probabilities: Tensor) -> dict[str, Any]:
     names = graph.class_names
 
     def by_label(values: Any) -> dict[str, float]:
@@ -46,6 +49,7 @@ def _record(graph: Graph, explanation: Explanation) -> dict[str, Any]:
     return {
         "node": graph.node_names[explanation.node],
         "label": names[explanation.label],
+        "probabilities": by_label(probabilities),
         "raw_probabilities": by_label(explanation.log_probabilities.exp()),
         "neighbours_not_tried": explanation.not_tried,
         "uses_edges": explanation.uses_edges,
@@ -70,8 +74,8 @@ def _show(record: dict[str, Any]) -> None:
 
     console = Console()
     label = record["label"]
-    probability = record["raw_probabilities"][label]
-    console.print(Text(one_line(f"{record['node']}: {label}, raw probability {probability:.1%}")))
+    probability = record["probabilities"][label]
+    console.print(Text(one_line(f"{record['node']}: {label}, probability {probability:.1%}")))
     if not record["uses_edges"]:
         console.print(
             "no neighbour changes this prediction: there is none, or the method reads no edges once it is trained"

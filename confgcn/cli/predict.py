@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, notice, path_option, print_json, print_paths
+from confgcn.cli.console import AsJson, Coverage, DataDir, Delta, MaxError, notice, path_option, print_json, print_paths
 from confgcn.cli.evaluate import RunPath
 from confgcn.exceptions import UsageError
 
@@ -42,10 +42,15 @@ def predict(
     impute: Annotated[
         bool, typer.Option("--impute", help="Fill gaps with the mean of the training.", rich_help_panel=COLUMNS)
     ] = False,
+    coverage: Coverage = None,
+    max_error: MaxError = None,
+    delta: Delta = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict new nodes with the weights of a run; without any, write the predictions of its own nodes to --out.
+
+    Targets that are not given are those of the training.
 
     For example: confgcn predict runs/mine --edges new_links.csv --nodes new_people.csv
     """
@@ -65,6 +70,7 @@ def predict(
         target_file,
         files,
         columns={name: value for name, value in columns.items() if value is not None},
+        targets={"coverage": coverage, "max_error": max_error, "delta": delta},
         update_existing=update_existing,
         overwrite=overwrite,
         data_dir=data_dir,

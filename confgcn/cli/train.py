@@ -13,7 +13,10 @@ import typer
 from confgcn.cli.config_file import settings_in_file
 from confgcn.cli.console import (
     AsJson,
+    Coverage,
+    Delta,
     Device,
+    MaxError,
     MethodName,
     SplitSeed,
     Threads,
@@ -52,6 +55,9 @@ def train(
         typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs at most, instead of the preset's.")] = None,
+    coverage: Coverage = None,
+    max_error: MaxError = None,
+    delta: Delta = None,
     settings: Annotated[Path | None, path_option(help="TOML file of settings that replace the preset's.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Replace one setting.")] = None,
     out: Annotated[Path | None, path_option(help="Run directory; by default a new one under runs/.")] = None,
@@ -82,7 +88,8 @@ def train(
     if in_parts and str(workers) not in ("1", os.environ["WORLD_SIZE"]):
         raise UsageError(f"--workers {workers}: the launcher has started {os.environ['WORLD_SIZE']}; leave it out")
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
-    said = _said(set_ or [], {"influence": influence, "epochs": epochs})
+    options = {"influence": influence, "epochs": epochs, "coverage": coverage, "max_error": max_error, "delta": delta}
+    given = _given(set_ or [], options)
 
     from confgcn.cli.progress import KeepFreedMemory, ProgressBar
     from confgcn.io.allocator import return_freed_memory
@@ -101,7 +108,7 @@ def train(
         fixed_split=fixed_split,
         threads=threads,
         device=device,
-        overrides=joined_settings(method, preset, files) | said,
+        overrides=joined_settings(method, preset, files) | given,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
@@ -126,7 +133,7 @@ def train(
 
 
 def _launch(workers: int, request: RunRequest) -> None:
-    """The same command again, once for every worker; what can be refused at once is refused here."""
+    """Start the same command once per worker; what can be refused at once is refused here."""
     from confgcn.runs.directory import check_claimable, free_directory
     from confgcn.runs.distributed import check_request
 
@@ -142,7 +149,7 @@ def _launch(workers: int, request: RunRequest) -> None:
         raise typer.Exit(code)
 
 
-def _said(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+def _given(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -74,9 +75,33 @@ def evaluate(run: Run, on: EvaluatedNodes) -> dict[str, Any]:
         RETRAINED: None,
         "evaluated_on": on.evaluated_on,
         "calibration": run.calibration.name,
+        **guarantees(run),
         **score_groups(on.graph, on.nodes, on.prediction.raw_probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
     }
+
+
+def guarantees(run: Run) -> dict[str, float | None]:
+    """The targets of prediction sets and of the decision, and what is observed on the test nodes.
+
+    Observed are None where there are no test nodes, no held-out labels, or no accepted nodes.
+    """
+    graph, assessment, nodes = run.prepared, run.assessment, run.prepared.test
+    names = ("set_coverage", "set_size", "accepted_share", "accepted_error")
+    found: dict[str, float | None] = {**run.settings.targets.model_dump(), **dict.fromkeys(names)}
+    if not len(nodes):
+        return found
+    labels = graph.labels[nodes]
+    if assessment.sets is not None:
+        sets = assessment.sets[nodes]
+        found["set_coverage"] = float(sets.gather(1, labels[:, None]).double().mean())
+        found["set_size"] = float(sets.sum(1).double().mean())
+    if assessment.decision is not None:
+        accepted = assessment.accepted[nodes]
+        wrong = (run.prediction.logits[nodes].argmax(-1) != labels)[accepted]
+        found["accepted_share"] = float(accepted.double().mean())
+        found["accepted_error"] = float(wrong.double().mean()) if len(wrong) else None
+    return found
 
 
 def scores(method: AbstractMethod, on: EvaluatedNodes) -> Scorecard:
@@ -125,9 +150,14 @@ def _curves_of(probabilities: Tensor, labels: Tensor) -> dict[str, Any]:
     }
 
 
-def evaluate_run(path: Path, *, data_dir: Path | None = None) -> tuple[dict[str, Any], list[Path], list[str]]:
-    """Evaluate the run in a directory: the numbers, the files written into it, and notices."""
-    run, directory = load_run(path, data_dir=data_dir), RunDirectory(path)
+def evaluate_run(
+    path: Path, *, targets: Mapping[str, float | None] | None = None, data_dir: Path | None = None
+) -> tuple[dict[str, Any], list[Path], list[str]]:
+    """Evaluate the run in a directory: the numbers, the files written into it, and notices.
+
+    ``targets`` replace those of prediction sets and decisions.
+    """
+    run, directory = load_run(path, data_dir=data_dir).with_targets(**(targets or {})), RunDirectory(path)
     on = evaluated_nodes(run)
     if not len(on.nodes):
         raise DataError(f"{path}: {on.graph.name} has no test nodes to evaluate on, nor labels held out in turn")

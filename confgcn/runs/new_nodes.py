@@ -114,7 +114,7 @@ def write_predictions(
     files: GraphFiles | None = None,
     *,
     columns: Mapping[str, Any] | None = None,
-    targets: Mapping[str, float] | None = None,
+    targets: Mapping[str, float | None] | None = None,
     update_existing: bool = False,
     overwrite: bool = False,
     data_dir: Path | None = None,

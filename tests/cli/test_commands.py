@@ -59,6 +59,22 @@ def test_uniform_influence_is_an_option(command: Command, tmp_path: Path) -> Non
     assert json.loads((tmp_path / "u" / "config.json").read_text())["model"]["influence"] == "uniform"
 
 
+def test_targets_are_stored_with_the_run_and_can_be_changed_later(command: Command, tmp_path: Path) -> None:
+    targets = ("--coverage", "0.8", "--max-error", "0.3", "--delta", "0.2")
+    assert command(*QUICK, *targets, "--out", "t").returncode == 0
+    asked = {"coverage": 0.8, "max_error": 0.3, "delta": 0.2}
+    assert json.loads((tmp_path / "t" / "config.json").read_text())["targets"] == asked
+    (decision,) = json.loads((tmp_path / "t" / "metrics.json").read_text())["decisions"]
+    assert (decision["max_error"], decision["delta"]) == (0.3, 0.2)
+    found = json.loads(command("evaluate", "t", "--coverage", "0.5", "--json").stdout)
+    assert (found["coverage"], found["max_error"], found["delta"]) == (0.5, 0.3, 0.2)
+    assert 0.3 < found["set_coverage"] < 0.8
+    written = json.loads(command("predict", "t", "--max-error", "0.4", "--out", "p.csv", "--json").stdout)
+    assert [record["max_error"] for record in written["decisions"]] == [0.4]
+    wrong = command("predict", "t", "--coverage", "1.5", "--out", "q.csv")
+    assert (wrong.returncode, "coverage = 1.5" in wrong.stderr) == (2, True)
+
+
 def test_settings_come_from_a_file_then_set_then_options(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("epochs = 9\ndropout = 0.1\ngamma = 2.0")
     words = ("--settings", "mine.toml", "--set", "dropout=0.2", "--set", "select=last", "--out", "s")

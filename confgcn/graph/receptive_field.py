@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from confgcn.ops import rows_at
 from confgcn.sparse import SparseMatrix, SparseStructure, rows_of
 
 # A layer that reads a larger share of the nodes reads all: a copy of nearly all edges saves no time and costs memory.
@@ -34,9 +33,9 @@ class Hop:
         """The values at this hop's edges, from values at the field's edges."""
         return of_field if self.edges is None else of_field.index_select(0, self.edges)
 
-    def targets(self, with_halo_rows: Tensor) -> Tensor:
+    def targets(self, from_sources: Tensor) -> Tensor:
         """The rows of the targets, from rows of the sources."""
-        return with_halo_rows if self.own is None else rows_at(with_halo_rows, self.own)
+        return from_sources if self.own is None else from_sources.index_select(0, self.own)
 
 
 @dataclass(frozen=True, eq=False)

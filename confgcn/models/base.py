@@ -13,7 +13,6 @@ from torch.nn import functional
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.prior import prior_where_uninformed
-from confgcn.ops import rows_at
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Prediction:
     def logits_of(self, nodes: Tensor) -> Tensor:
         """The logits of these nodes, (n, C)."""
         if self.nodes is None:
-            return rows_at(self.logits, nodes)
+            return self.logits.index_select(0, nodes)
         if self.nodes is not nodes and not torch.equal(self.nodes, nodes):
             raise ValueError("the prediction was made for other nodes than the requested ones")
         return self.logits

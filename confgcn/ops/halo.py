@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from confgcn.ops.function import HandDerived
+from confgcn.ops.autograd import HandDerived
 
 
 class Halo(Protocol):

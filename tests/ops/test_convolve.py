@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 
 from confgcn import kernels
 from confgcn.ops import aggregate, convolve, dropout, matmul
-from confgcn.ops.convolve import BLOCK_ROWS
+from confgcn.ops.products import BLOCK_ROWS
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 pytestmark = pytest.mark.usefixtures("each_kernels")

@@ -13,7 +13,7 @@ from confgcn.graph.walks import random_walks
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.prior import log_probabilities, reached_by_labels
 from confgcn.models.ranges import Count, LearningRate, NonNegative, Width
-from confgcn.ops import Linear, gather
+from confgcn.ops import Linear
 
 NUM_SHARED = 64  # noise nodes drawn for a batch, against which all its nodes are held
 MIN_BATCHES = 8  # in which a walk from every node is taken: a small graph needs steps too
@@ -98,12 +98,12 @@ class DeepWalk(AbstractMethod):
     def surprise(self, embedding: Tensor, context: Tensor, walks: Tensor, strangers: Tensor) -> Tensor:
         """The objective over these walks, per place: every place of a walk against all that are near it."""
         places = walks.shape[1]
-        e = gather(embedding, walks.reshape(-1)).view(*walks.shape, -1)  # (walks, places, d)
-        c = gather(context, walks.reshape(-1)).view(*walks.shape, -1)
+        e = embedding.index_select(0, walks.reshape(-1)).view(*walks.shape, -1)  # (walks, places, d)
+        c = context.index_select(0, walks.reshape(-1)).view(*walks.shape, -1)
         gap = (torch.arange(places)[:, None] - torch.arange(places)).abs()
         is_near = (gap > 0) & (gap <= self.window)  # (places, places)
         near = (softplus(-e @ c.transpose(1, 2)) * is_near).sum()
-        noise = softplus(e @ gather(context, strangers).T).mean(-1)  # (walks, places)
+        noise = softplus(e @ context.index_select(0, strangers).T).mean(-1)  # (walks, places)
         return (near + self.num_negatives * (noise * is_near.sum(1)).sum()) / walks.numel()
 
     def parameter_groups(self) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from confgcn.graph import Graph
 from confgcn.graph.receptive_field import Hop
 from confgcn.models.base import InductiveMethod, Prediction, Shape
 from confgcn.models.ranges import Count, DropoutRate, NonNegative, Width
-from confgcn.ops import aggregate, dropout, edge_sum, matmul, normalise
+from confgcn.ops import aggregate, dropout, edge_softmax, matmul
 from confgcn.sparse import SparseMatrix
 
 SLOPE = 0.2  # of the leaky ReLU, section 2.1 of the paper
@@ -80,10 +80,12 @@ class Attention(nn.Module):
     def forward(self, hop: Hop, features: Tensor | SparseMatrix, edge_weight: Tensor | None = None) -> Tensor:
         z = torch.stack([matmul(self._drop(features), weight) for weight in self.weights], dim=1)
         of_target, of_source = (hop.targets(z) * self.at_target).sum(-1), (z * self.at_source).sum(-1)
-        scores = functional.leaky_relu(edge_sum(hop.structure, of_target + self.offset, of_source), SLOPE)
+        at_edges = (of_target + self.offset).index_select(0, hop.structure.rows)
+        at_edges = at_edges + of_source.index_select(0, hop.structure.indices)  # (E, heads)
+        scores = functional.leaky_relu(at_edges, SLOPE)
         if edge_weight is not None:  # multiplies each exponential of the softmax
             scores = scores + hop.pick(edge_weight).log()[:, None]
-        attention = normalise(hop.structure, scores, "softmax")
+        attention = edge_softmax(hop.structure, scores)
         return aggregate(hop.structure, self._drop(attention), self._drop(z)) + self.bias
 
     def _drop(self, values: Any) -> Any:

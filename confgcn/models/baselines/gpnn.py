@@ -13,7 +13,7 @@ from confgcn.graph.partition import Partition, partition
 from confgcn.graph.receptive_field import Hop
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.models.ranges import Count, Depth, NonNegative, WholeNumber, Width
-from confgcn.ops import GRUCell, Linear, aggregate, mean_weights, rows_at
+from confgcn.ops import GRUCell, Linear, aggregate, mean_weights
 
 
 class GPNN(AbstractMethod):
@@ -88,7 +88,7 @@ class GPNN(AbstractMethod):
             updated: Tensor = self.cell(message, own)
             return updated
         touched = aggregate(hop.structure, weights, torch.ones_like(state[:, :1])).squeeze(1).nonzero().squeeze(1)
-        return own.index_copy(0, touched, self.cell(rows_at(message, touched), rows_at(own, touched)))
+        return own.index_copy(0, touched, self.cell(message.index_select(0, touched), own.index_select(0, touched)))
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.parameters()), "weight_decay": self.weight_decay}]

@@ -12,7 +12,7 @@ from confgcn.graph import Graph
 from confgcn.graph.walks import context_pairs, random_walks, with_negatives
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.models.ranges import Count, NonNegative, Share, WholeNumber, Width
-from confgcn.ops import Linear, gather
+from confgcn.ops import Linear
 from confgcn.sparse import rows_of
 
 
@@ -88,7 +88,7 @@ class Planetoid(AbstractMethod):
         """e of these nodes, which may be named more than once, (n, d)."""
         if self.is_inductive:
             return functional.relu(self.encoder(rows_of(graph.features, nodes)))
-        return gather(self.embedding, graph.node_ids[nodes])
+        return self.embedding.index_select(0, graph.node_ids[nodes])
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         self.step += 1
@@ -106,7 +106,8 @@ class Planetoid(AbstractMethod):
     def context_loss(self, graph: Graph, centre: Tensor, other: Tensor, sign: Tensor) -> LossTerm:
         """Of pairs and their signs, (pairs,) each."""
         nodes, place = centre.unique(return_inverse=True)
-        scores = (gather(self.embed(graph, nodes), place) * gather(self.context, graph.node_ids[other])).sum(1)
+        embedding = self.embed(graph, nodes).index_select(0, place)
+        scores = (embedding * self.context.index_select(0, graph.node_ids[other])).sum(1)
         return LossTerm(functional.softplus(-sign * scores).sum(), weight=self.context_weight)
 
     def label_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:

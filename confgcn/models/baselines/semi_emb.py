@@ -11,7 +11,7 @@ from torch.nn import functional
 from confgcn.graph import Graph
 from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape
 from confgcn.models.ranges import Count, NonNegative, Width
-from confgcn.ops import Linear, gather
+from confgcn.ops import Linear
 
 
 class SemiEmb(InductiveMethod):
@@ -72,4 +72,4 @@ class SemiEmb(InductiveMethod):
 
 
 def _squared_distance(embedding: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    return (gather(embedding, left) - gather(embedding, right)).square().sum(1)
+    return (embedding.index_select(0, left) - embedding.index_select(0, right)).square().sum(1)

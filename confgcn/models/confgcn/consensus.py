@@ -27,7 +27,7 @@ from confgcn.models.confgcn.losses import (
 from confgcn.models.confgcn.new_nodes import extended, log_scores
 from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch
 from confgcn.models.ranges import Count, Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, Width
-from confgcn.ops import Linear, dropout, edge_distance, propagate, rows_at, softmax, with_halo_rows
+from confgcn.ops import Linear, dropout, edge_distance, propagate, softmax, with_halo_rows
 
 Influence = Literal["agreement", "softmax", "distance", "uniform"]
 SmoothOver = Literal["influence", "edges"]
@@ -165,7 +165,8 @@ class ConsensusConfGCN(AbstractMethod):
             smooth = influence_smooth_loss(distance, require(prediction.influence))
         else:
             smooth = smooth_loss(distance, edge_weight_in_loss(graph))
-        label = label_loss(rows_at(mu, train), rows_at(precision, train), graph.train_one_hot, certainty=1 / self.gamma)
+        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
+        label = label_loss(labelled_mu, labelled_precision, graph.train_one_hot, certainty=1 / self.gamma)
         const = consensus_loss(mu, softmax(raw_mu), softmax(prediction.logits))
         reg = evidence_loss(raw_precision, require(prediction.evidence))
         return objective(

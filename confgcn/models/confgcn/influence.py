@@ -8,7 +8,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.exceptions import DataError
-from confgcn.ops import normalise
+from confgcn.ops import edge_softmax
 from confgcn.sparse import SparseStructure
 
 SELF_SHARE = 0.2  # beta: the influence of a node on itself in a walk, if all its neighbours have a score of one
@@ -50,9 +50,9 @@ def normalised(
     structure: SparseStructure, scores: Tensor, how: Literal["none", "softmax"], edge_weight: Tensor | None = None
 ) -> Tensor:
     r"""Scores as influences: :math:`r_{uv} = w_{uv} s_{uv}`, or a softmax over N(v) in which an edge counts w times."""
-    if edge_weight is None:
-        return normalise(structure, scores, how)
-    return normalise(structure, scores + edge_weight.log(), how) if how == "softmax" else scores * edge_weight
+    if how == "none":
+        return scores if edge_weight is None else scores * edge_weight
+    return edge_softmax(structure, scores if edge_weight is None else scores + edge_weight.log())
 
 
 def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None = None) -> Tensor:

@@ -18,7 +18,7 @@ from confgcn.models.confgcn.losses import const_loss, label_loss, reg_loss, smoo
 from confgcn.models.confgcn.new_nodes import extended
 from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.ranges import Depth, DropoutRate, NonNegative, Positive, Width
-from confgcn.ops import edge_distance, rows_at, softmax, with_halo_rows
+from confgcn.ops import edge_distance, softmax, with_halo_rows
 
 Influence = Literal["distance", "uniform"]
 Normalisation = Literal["none", "softmax"]
@@ -112,7 +112,8 @@ class PaperConfGCN(AbstractMethod):
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
         train, labels = graph.train, graph.train_one_hot
-        label = label_loss(rows_at(mu, train), rows_at(precision, train), labels, certainty=1.0 / self.gamma)
+        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
+        label = label_loss(labelled_mu, labelled_precision, labels, certainty=1.0 / self.gamma)
         return objective(
             cross=LossTerm(cross_entropy(graph, prediction)),
             smooth=LossTerm(smooth_loss(distance, edge_weight_in_loss(graph)), weight=self.lambda_smooth),

@@ -20,7 +20,7 @@ from confgcn.models.confgcn.losses import const_loss, doubled_l2_decay, label_lo
 from confgcn.models.confgcn.new_nodes import extended, log_scores
 from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.ranges import Depth, DropoutRate, NonNegative, Positive, Width
-from confgcn.ops import edge_distance, rows_at, softmax, with_halo_rows
+from confgcn.ops import edge_distance, softmax, with_halo_rows
 
 Influence = Literal["distance", "uniform"]
 ConstOver = Literal["labelled", "all"]
@@ -118,7 +118,7 @@ class ReleasedConfGCN(AbstractMethod):
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
         train = graph.train
-        labelled_mu, labelled_precision = rows_at(mu, train), rows_at(precision, train)
+        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
         label = label_loss(labelled_mu, labelled_precision, graph.train_one_hot, certainty=self.gamma)
         if self.const_over == "labelled":
             const = const_loss(labelled_mu, softmax(prediction.logits_of(train)))

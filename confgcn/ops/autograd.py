@@ -1,4 +1,4 @@
-"""The base of every operator: torch's autograd function, for a gradient that is derived by hand."""
+"""The base of operators whose gradient is derived by hand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import torch
 
 
 class HandDerived(torch.autograd.Function):
-    """A function whose backward pass cannot itself be differentiated."""
+    """An autograd function whose backward pass cannot itself be differentiated.
+
+    There is one only where ``benchmarks/operators.py`` shows a gain over plain torch, in time or in memory.
+    """
 
     @staticmethod
     def refuse_second_derivative() -> None:
-        """To be called in a backward pass; torch's own guard takes as long as a small operator."""
+        """Raise in a backward pass that is differentiated; torch's own check takes as long as a small operator."""
         if torch.is_grad_enabled():
             raise RuntimeError("second derivatives are not supported: call backward() without create_graph")
 

@@ -1,9 +1,31 @@
-"""The gated recurrent unit that updates a node's state by its message."""
+"""Layers that several methods share."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+
+from confgcn.ops.products import matmul
+from confgcn.sparse import SparseMatrix
+
+
+class Linear(nn.Module):
+    """x W + b, with Glorot and Bengio's uniform W.
+
+    x may be given as several blocks of columns, dense or sparse, which have ``in_dim`` columns together.
+
+    Shapes: blocks (rows, ...) -> (rows, ``out_dim``).
+    """
+
+    def __init__(self, in_dim: int, out_dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(in_dim, out_dim)))
+        self.bias = nn.Parameter(torch.zeros(out_dim))
+
+    def forward(self, *blocks: Tensor | SparseMatrix) -> Tensor:
+        weights = self.weight.split([block.shape[1] for block in blocks])
+        first, *others = map(matmul, blocks, weights)
+        return sum(others, first + self.bias)
 
 
 class GRUCell(nn.Module):
@@ -12,8 +34,8 @@ class GRUCell(nn.Module):
     .. math:: i = \sigma(m W_i + h U_i + b_i), \quad r = \sigma(m W_r + h U_r + b_r), \quad
               u = \tanh(m W_u + (r \odot h) U_u + b_u), \quad h' = i \odot h + (1 - i) \odot u
 
-    i keeps, r resets. The bias of i starts at one (as in Liao's code): a state is kept at first. torch's cell resets
-    after the product with :math:`U_u` instead of before, which is another function.
+    i is the gate that keeps the state, r the gate that resets it. The bias of i starts at one, as in Liao's code.
+    torch's own cell resets after the product with :math:`U_u` instead of before, which is another function.
 
     Shapes: message and state (rows, ``dim``) -> (rows, ``dim``).
     """
@@ -34,5 +56,5 @@ class GRUCell(nn.Module):
 
 
 def _side_by_side(dim: int, count: int) -> Tensor:
-    """Square matrices, each drawn for itself, as one (dim, count * dim)."""
+    """Square matrices, drawn independently, as one (dim, count * dim)."""
     return torch.cat([nn.init.xavier_uniform_(torch.empty(dim, dim)) for _ in range(count)], dim=1)

@@ -32,7 +32,7 @@ from confgcn.cli import (
 from confgcn.cli.console import complain
 from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
-from confgcn.io.memory import limits_set
+from confgcn.io.memory import describe_available, limits_set
 from confgcn.io.signals import stop_signals
 
 # Messages of torch, the library loader and Python without memory or other resources; their classes do not show it.
@@ -160,12 +160,9 @@ def _message(error: Exception) -> str:
 def _shortage(error: Exception) -> str:
     if isinstance(error, ImportError):  # of a library that is needed to find the available memory
         return str(error)
-    from confgcn.io.memory import available_memory
-
     requested = re.search(r"(\d+) bytes", str(error))
     wanted = f"{int(requested[1]):,} bytes more were needed, " if requested else ""
-    within = [f" within the limit of {allowed:,} bytes ({limit.command})" for limit, allowed in limits_set().items()]
-    return f"{wanted}{available_memory():,} are available{' and'.join(within)}"
+    return f"{wanted}{describe_available()}"
 
 
 def _exit_at_once(number: int, frame: Any) -> NoReturn:

@@ -74,11 +74,10 @@ _VERSIONS = {
 def check_memory(method: nn.Module) -> None:
     """Refuse a method whose parameters alone cannot be trained here; it may be on torch's meta device."""
     needed = COPIES * sum(p.numel() * p.element_size() for p in method.parameters())
-    available = available_memory()
-    if needed > available:
+    if needed > available_memory():
         raise ResourceError(
             f"not enough memory: the weights, their gradients and the optimiser take {needed:,} bytes, "
-            f"{available:,} are available; try a smaller hidden_dim or num_layers"
+            f"{describe_available()}; try a smaller hidden_dim or num_layers"
         )
 
 
@@ -86,6 +85,12 @@ def available_memory() -> int:
     """Bytes this process may still take."""
     bounds = [free_on_machine(), left_by_container(), left_by_limits()]
     return max(0, min(bound for bound in bounds if bound is not None))
+
+
+def describe_available() -> str:
+    """For an error message: the available memory, and the limits that are set."""
+    limits = [f" within the limit of {allowed:,} bytes ({limit.command})" for limit, allowed in limits_set().items()]
+    return f"{available_memory():,} are available{' and'.join(limits)}"
 
 
 def free_on_machine() -> int:

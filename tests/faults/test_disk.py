@@ -250,7 +250,7 @@ def test_what_is_no_file_is_not_replaced_by_one(
     place = outside.folder / words[-1]
     IN_THE_WAY[kind](place)
     before = place.lstat()
-    outside.refuses(*words, code=4, naming=[str(place), "no file"])
+    outside.refuses(*words, code=4, naming=[str(place), "not a regular file"])
     assert place.lstat() == before
 
 

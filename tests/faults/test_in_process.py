@@ -139,7 +139,7 @@ def test_nothing_but_the_command_line_ends_a_process() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in ends
     }
-    workers = {"distributed/watch.py"}
+    workers = {"distributed/heartbeat.py"}
     assert {name for name in found if not name.startswith(("cli/", "__main__"))} <= workers
 
 

@@ -77,7 +77,7 @@ LITTLE_MEMORY = """
 import resource
 from confgcn.io.memory import LIMITS
 limit = LIMITS[{number}]
-highest = max(limit.taken, limit.fewest) + {more}
+highest = max(limit.used, limit.fewest) + {more}
 resource.setrlimit(limit.kind, (highest, highest))
 """
 
@@ -121,7 +121,7 @@ def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outsi
         ended = outside.run(*words, before=LITTLE_MEMORY.format(number=number, more=more * MB))
         codes.append(ended.code)
         if ended.code:
-            assert re.search(r"not enough memory .* available within the limit of [\d,]+ bytes", ended.errors), (
+            assert re.search(r"not enough memory\b.* available within the limit of [\d,]+ bytes", ended.errors), (
                 ended.errors
             )
     assert (codes[0], codes[-1]) == (4, 0)

@@ -175,7 +175,7 @@ def test_without_any_whole_checkpoint_the_run_is_left_as_it_is(unfinished: Path)
     for checkpoint in unfinished.glob("checkpoints/*.safetensors"):
         checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     before = {**files_of(unfinished), **files_of(unfinished / "checkpoints")}
-    with pytest.raises(CorruptFileError, match=r"no checkpoint is whole .*epoch-0000005.*--overwrite"):
+    with pytest.raises(CorruptFileError, match=r"no checkpoint is intact .*epoch-0000005.*--overwrite"):
         trained(unfinished, GRAPH, epochs=8)
     assert {**files_of(unfinished), **files_of(unfinished / "checkpoints")} == before
 

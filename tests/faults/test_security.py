@@ -195,7 +195,7 @@ def test_a_graph_archive_of_another_version_is_refused_with_both_versions(beside
 def test_checkpoints_of_another_version_are_refused_with_both_versions(beside: Outside, schema: int) -> None:
     for checkpoint in (beside.folder / "half" / "checkpoints").glob("*.json"):
         reseal(checkpoint, schema=schema)
-    naming = ["no checkpoint is whole", f"schema {schema}", "this version of confgcn reads 1", "--overwrite"]
+    naming = ["no checkpoint is intact", f"schema {schema}", "this version of confgcn reads 1", "--overwrite"]
     beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
 
 
@@ -218,7 +218,7 @@ def test_a_checkpoint_without_a_part_is_not_resumed_from(beside: Outside, part: 
         kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(part)}
         assert len(kept) < len(tensors)
         write_tensors(file.with_suffix(""), kept, record if is_listed else {**record, "tensors": sorted(kept)})
-    naming = ["half/checkpoints: no checkpoint is whole", "epoch-000000", part, "start again with --overwrite"]
+    naming = ["half/checkpoints: no checkpoint is intact", "epoch-000000", part, "start again with --overwrite"]
     beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from confgcn.exceptions import CorruptFileError, StoppedError, UsageError
 from confgcn.graph import Graph
 from confgcn.io.json_files import read_json
 from confgcn.io.locks import locked_folder
+from confgcn.io.signals import StopRequest
 from reproduction import jobs, table2
 from reproduction import reproduce as reproduction
 from reproduction.artefacts import Artefact
@@ -23,7 +24,7 @@ from reproduction.jobs import Job, Kind, Scope, Variant, graph_key
 from reproduction.measurements import ConfidenceMeasurements, Measurements
 from reproduction.reproduce import Observer, ReproductionRequest, reproduce
 from reproduction.results import Results
-from reproduction.tasks import Diverged, Failure, Outcome, Task
+from reproduction.tasks import Diverged, Failure, Outcome, Task, perform
 
 FEAT = Variant("Feat", "feat").changed("Feat", epochs=3)
 LP = Variant("LP", "label_propagation")
@@ -56,10 +57,17 @@ class Recorder(Observer):
 
 @pytest.fixture(scope="module", autouse=True)
 def small_table() -> Iterator[None]:
-    """Table 2 of variants that take no time; the jobs reach the workers with all they need."""
+    """Table 2 with variants that train quickly, in this process; test_workers.py tests real processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table2, "VARIANTS", (FEAT, LP, SAME_AS_LP, DIVERGES))
+        patch.setattr(reproduction, "perform_all", perform_here)
         yield
+
+
+def perform_here(tasks: Sequence[Task], *, processes: int, stop: StopRequest) -> Iterator[tuple[Task, Outcome]]:
+    for task in tasks:
+        if stop.received is None:
+            yield task, perform(task)
 
 
 @pytest.fixture

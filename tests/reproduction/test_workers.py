@@ -49,6 +49,7 @@ def once_training(task: Task, then: Callable[[], None], *, sign: str = "environm
     return thread
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, UNKNOWN, ENDLESS, QUICK)
     killer = once_training(tasks[1], lambda: os.kill(active_children()[0].pid, signal.SIGKILL))
@@ -61,6 +62,7 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
     assert active_children() == []
 
 
+@pytest.mark.slow
 def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_path: Path) -> None:
     tasks, saved = tasks_of(tmp_path, ENDLESS), "checkpoints/epoch-*.json"
     ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM), sign=saved)
@@ -144,6 +146,7 @@ def test_a_process_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> 
     assert errands.answers == [("task", 1)]
 
 
+@pytest.mark.slow
 def test_a_stop_saves_what_is_under_way_and_begins_nothing_new(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, LONG, QUICK)
     stop = StopRequest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import stat
+import sys
 import warnings
 import zipfile
 from collections import Counter
@@ -44,7 +45,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         raise DataError(f"{path}: holds {size:,} bytes, more than is read from one file ({MAX_BYTES:,})")
     npy_shape(path)
     with _readable(path, NPY):
-        return checks.native(np.load(path, allow_pickle=False))
+        return _check_characters(f"{path}:", checks.native(np.load(path, allow_pickle=False)))
 
 
 def map_npy(path: Path, mode: Literal["r", "c"] = "r") -> npt.NDArray[Any]:
@@ -113,7 +114,7 @@ def npz_keys(path: Path) -> list[str]:
 
 
 def _check_inside(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Nothing is unpacked onto the disk, but no trustworthy program writes an entry that lies outside."""
+    """Nothing is unpacked onto the disk, but only a malicious archive has an entry that leads out of it."""
     for entry in entries:
         name, kind = PurePosixPath(entry.filename.replace("\\", "/")), stat.S_IFMT(entry.external_attr >> 16)
         if name.is_absolute() or ".." in name.parts or kind not in (0, stat.S_IFREG):
@@ -172,7 +173,17 @@ def _read_entry(path: Path, archive: zipfile.ZipFile, entry: str) -> npt.NDArray
     with archive.open(entry) as stream:
         _check_header(f"{path}: {shortened(entry)}", stream, archive.getinfo(entry).file_size)
     with archive.open(entry) as stream:
-        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+        array = np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    return _check_characters(f"{path}: {shortened(entry)}", array)
+
+
+def _check_characters(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Refuse texts with numbers that are no characters, of which Python cannot make strings."""
+    if array.dtype.kind == "U" and array.dtype.itemsize:
+        codes = checks.native(array).ravel().view(np.uint32)
+        if codes.max(initial=0) > sys.maxunicode:
+            raise CorruptFileError(f"{name} holds {codes.max()}, which is no character")
+    return array
 
 
 @contextmanager

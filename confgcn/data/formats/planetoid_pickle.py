@@ -56,7 +56,7 @@ def read_limited(path: Path) -> bytes:
 
 
 class _Record:
-    """Stands for an object named in a pickle and keeps its attributes; used as a class, it accepts none."""
+    """Replaces an object of a pickle and keeps its arguments and attributes; the class itself accepts no attributes."""
 
     state: Any = None
 

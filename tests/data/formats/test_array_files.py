@@ -311,3 +311,17 @@ def test_a_disk_that_is_full_is_told_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"x\.npy") as caught, npy_writer(tmp_path / "x.npy", np.float32):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_texts_with_numbers_that_are_no_characters_are_corrupt(tmp_path: Path, order: str) -> None:
+    array = np.array([["ab", "c"]], dtype=f"{order}U2")
+    np.savez(tmp_path / "sound.npz", names=array)
+    assert read_npz(tmp_path / "sound.npz")["names"].tolist() == [["ab", "c"]]
+    array.view(f"{order}u4")[0, 1] = 0x110000
+    np.savez(tmp_path / "texts.npz", names=array)
+    np.save(tmp_path / "texts.npy", array)
+    with pytest.raises(CorruptFileError, match=r"texts\.npz: names\.npy holds 1114112, which is no character"):
+        read_npz(tmp_path / "texts.npz")
+    with pytest.raises(CorruptFileError, match=r"texts\.npy: holds 1114112, which is no character"):
+        read_npy(tmp_path / "texts.npy")

@@ -37,19 +37,19 @@ def to_networkx(graph: Graph, *, features: bool = True) -> Any:
     Use ``features=False`` for GraphML and other files, which hold no arrays.
     """
     check_unweighted(graph)
-    made = import_library("networkx", "networkx").Graph(name=graph.name)
+    exported = import_library("networkx", "networkx").Graph(name=graph.name)
     rows = dense_features(graph) if features else None
     for node, (name, label, split) in enumerate(
         zip(graph.node_names, graph.labels.tolist(), graph.split_names(), strict=True)
     ):
         found = {"label": graph.class_names[label] if label >= 0 else None, "split": split or None}
-        made.add_node(name, **{key: text for key, text in found.items() if text is not None})
+        exported.add_node(name, **{key: text for key, text in found.items() if text is not None})
         if rows is not None:
-            made.nodes[name]["x"] = rows[node]
+            exported.nodes[name]["x"] = rows[node]
     ends = graph.neighbours.rows.tolist(), graph.neighbours.indices.tolist()
     names = graph.node_names
-    made.add_edges_from((names[one], names[other]) for one, other in zip(*ends, strict=True) if one < other)
-    return made
+    exported.add_edges_from((names[one], names[other]) for one, other in zip(*ends, strict=True) if one < other)
+    return exported
 
 
 def _attribute(graph: Any, kind: str, given: Any) -> Any:

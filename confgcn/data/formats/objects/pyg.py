@@ -77,7 +77,7 @@ def _num_nodes(data: Any) -> int:
     for values in (data.x, data.y):
         if values is not None:
             return int(values.shape[0])
-    raise DataError("the PyG graph does not say how many nodes it has; set data.num_nodes")
+    raise DataError("the PyG graph has no number of nodes; set data.num_nodes")
 
 
 def _labels(data: Any, num_nodes: int) -> list[str | None] | None:

@@ -53,7 +53,7 @@ def _write(graph_input: GraphInput, out: Path, tables: Literal["csv", "parquet"]
     from confgcn.data.formats.registry import write_graph
 
     raw = graph_input.raw()
-    for text in raw.remarks:
+    for text in raw.notices:
         notice(text)
     return write_graph(raw, out, tables=tables, overwrite=overwrite)
 

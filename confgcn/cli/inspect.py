@@ -27,16 +27,16 @@ def inspect(
 
     or, for the row of the paper's Table 1: confgcn inspect cora
     """
-    from confgcn.data.findings import findings
+    from confgcn.data.inspection import inspection_notices
     from confgcn.runs.graph_input import load_for_inspection
 
     loaded, statistics = load_for_inspection(graph_input, split_seed)
-    found = findings(loaded, statistics)
+    found = inspection_notices(loaded, statistics)
     if as_json:
-        print_json({**asdict(statistics), "findings": [asdict(finding) for finding in found]})
+        print_json({**asdict(statistics), "notices": [asdict(notice) for notice in found]})
         return
-    for finding in found:
-        typer.echo(one_line(f"{'!' if finding.is_warning else ' '} {finding.text}"))
+    for notice in found:
+        typer.echo(one_line(f"{'!' if notice.is_warning else ' '} {notice.text}"))
     typer.echo()
     for name, value in _rows(statistics):
         typer.echo(one_line(f"{name:<58} {value}"))

@@ -76,7 +76,7 @@ def extend_graph(graph: Graph, addition: RawGraph, *, update_features: bool = Fa
         node_names=ordered,
         edge_counts=counts,
         edge_weight=None if weights is None else symmetric_weights(adjacency, place[edges], weights),
-        reader_notices=(*addition.remarks, *notices),
+        reader_notices=(*addition.notices, *notices),
     )
     return Extension(joined, *(torch.from_numpy(nodes) for nodes in (known, np.sort(added), place[listed])))
 

@@ -39,7 +39,7 @@ class RawGraph:
         labels: N texts, None for unknown.
         split: N texts, each of ``PARTS`` or ""; None where there is no split: then every labelled node is trained on.
         class_names: in order; None for those of the labels in natural order.
-        remarks: what reading it has found that a user should know.
+        notices: what reading it has found that a user should know.
         edge_weight: (M,), finite and not negative, the same in both directions; None: all one.
         num_described: ids from this place on are named by edges alone, and their features mean nothing; None: no such.
     """
@@ -52,7 +52,7 @@ class RawGraph:
     labels: Sequence[str | None] | None = None
     split: Sequence[str] | None = None
     class_names: Sequence[str] | None = None
-    remarks: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     num_described: int | None = None
     edge_weight: Any = None
 
@@ -79,7 +79,7 @@ class RawGraph:
         if self.features is None and not structural:
             raise DataError(
                 f"{self.name}: there are no features; ask for some that the graph itself gives: "
-                f"--add-features {', '.join(KINDS)}{''.join(f'. {text}' for text in self.remarks)}"
+                f"--add-features {', '.join(KINDS)}{''.join(f'. {text}' for text in self.notices)}"
             )
         order = natural_order(self.ids)
         place = np.empty_like(order)
@@ -101,7 +101,7 @@ class RawGraph:
             class_names=class_names,
             name=self.name,
         )
-        return replace(graph, feature_names=feature_names, reader_notices=self.remarks)
+        return replace(graph, feature_names=feature_names, reader_notices=self.notices)
 
     def _check_nodes(self) -> None:
         if not len(self.ids):

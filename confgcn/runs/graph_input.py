@@ -230,7 +230,7 @@ def load_for_inspection(given: GraphInput, split_seed: int) -> tuple[Graph, Grap
         graph = split_by_shares(given.build(raw), given.shares, split_seed)
         return graph, describe(graph)
     hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
-    graph = given.build(replace(raw, remarks=(*raw.remarks, hint)), ("degree",))
+    graph = given.build(replace(raw, notices=(*raw.notices, hint)), ("degree",))
     return graph, replace(describe(graph), features=0, stored_features=0)
 
 

@@ -45,13 +45,13 @@ def predictions(outside: Outside, run: str = "run") -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def findings(outside: Outside) -> dict[str, Any]:
+def inspected(outside: Outside) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(outside.accepts("inspect", "mine", "--json").out)
     return found
 
 
-def remarks_of(found: dict[str, Any]) -> list[str]:
-    return [finding["text"] for finding in found["findings"] if finding["is_warning"]]
+def warnings_of(found: dict[str, Any]) -> list[str]:
+    return [notice["text"] for notice in found["notices"] if notice["is_warning"]]
 
 
 @pytest.mark.fault("L01")
@@ -104,9 +104,9 @@ def test_a_class_without_a_training_label_is_named_and_accuracy_is_that_of_all_t
 @pytest.mark.parametrize("word", ["-1", "-100", "NA", "nan", "None", "?"])
 def test_a_blank_is_unknown_and_no_other_word_is(outside: Outside, word: str) -> None:
     write_tables(outside, [*ALTERNATING[:8], word, word, "", " "])
-    found = findings(outside)
+    found = inspected(outside)
     assert found["class_sizes"] == {"a": 4, "b": 4, word: 2}
-    assert any(f"label '{word}' (2 nodes) is taken as a class of that name" in text for text in remarks_of(found))
+    assert any(f"label '{word}' (2 nodes) is taken as a class of that name" in text for text in warnings_of(found))
 
 
 @pytest.mark.fault("L05")
@@ -129,7 +129,7 @@ def test_a_quantity_is_no_label(outside: Outside, broken: str) -> None:
 @pytest.mark.fault("L06")
 def test_whole_numbers_written_as_floats_are_classes_as_they_are_written(outside: Outside) -> None:
     write_tables(outside, ["1.0", "2.0"] * 6)
-    assert findings(outside)["class_sizes"] == {"1.0": 6, "2.0": 6}
+    assert inspected(outside)["class_sizes"] == {"1.0": 6, "2.0": 6}
 
 
 @pytest.mark.fault("L06")
@@ -153,12 +153,12 @@ def test_labels_are_kept_letter_by_letter(outside: Outside) -> None:
 @pytest.mark.fault("L07")
 def test_labels_that_look_alike_are_told_apart_and_said_without_end(outside: Outside) -> None:
     write_tables(outside, ["same", "Same", "same "] + [f"{'Xx'[node % 2]}{node // 2}" for node in range(9)])
-    found = remarks_of(findings(outside))
+    found = warnings_of(inspected(outside))
     assert any("'same' and 'Same' and 'same ' are taken for different classes" in text for text in found)
     many = "".join(f"{node},{' ' * node}NA,1\n" for node in range(2_000))
     outside.write("mine/nodes.csv", "id,label,width\n" + many)
     outside.write("mine/edges.csv", "source,target\n0,1\n")
-    assert "and 1,995 more labels like these" in remarks_of(findings(outside))
+    assert "and 1,995 more labels like these" in warnings_of(inspected(outside))
 
 
 @pytest.mark.fault("L08")
@@ -172,7 +172,7 @@ def test_a_cell_of_several_labels_is_refused(outside: Outside, cell: str) -> Non
 @pytest.mark.fault("L08")
 def test_a_label_with_a_separator_in_its_name_is_a_label(outside: Outside) -> None:
     write_tables(outside, ["rock; pop", "rock|", "a"] * 4)
-    assert set(findings(outside)["class_sizes"]) == {"rock; pop", "rock|", "a"}
+    assert set(inspected(outside)["class_sizes"]) == {"rock; pop", "rock|", "a"}
 
 
 @pytest.mark.fault("L08")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from confgcn.data.findings import findings
 from confgcn.data.formats.table import TableOptions
+from confgcn.data.inspection import inspection_notices
 from confgcn.graph import Graph
 from confgcn.runs.graph_input import GraphFiles, GraphInput, NamedGraph, files_input, load_for_inspection
 from confgcn.sparse import SparseMatrix
@@ -75,7 +75,7 @@ def _look_at_file(folder: Path) -> object:
 def looked_at(source: GraphInput) -> Graph:
     """What ``confgcn inspect`` does; all that came through must be finite."""
     graph, statistics = load_for_inspection(source, 0)
-    findings(graph, statistics)
+    inspection_notices(graph, statistics)
     values = graph.features.values if isinstance(graph.features, SparseMatrix) else graph.features
     if not torch.isfinite(values).all():
         raise AssertionError("a feature that is not finite was let in")

@@ -35,10 +35,10 @@ class _Category:
 
 @dataclass
 class EncodedColumns:
-    """Features made of a table's columns, with what there is to remark."""
+    """Features made of a table's columns, with notices for the user."""
 
     columns: dict[str, Floats | _Category] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -95,10 +95,10 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
     levels = [level for level in distinct if not is_blank(level)]
     many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > len(table))
     if not levels:
-        encoded.remarks.append(f"{table.path}: column {shown(name)} is empty: not used")
+        encoded.notices.append(f"{table.path}: column {shown(name)} is empty: not used")
     elif many and not asked:
         text, place = _first_text(table, distinct, codes)
-        encoded.remarks.append(
+        encoded.notices.append(
             f"{table.path}: column {shown(name)} is text with {len(levels):,} different values, for example "
             f"{text[:50]!r} in {place}: not used as a feature"
         )
@@ -106,7 +106,7 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
         encoded.columns[name] = _category(distinct, codes, levels)
         doubt = "" if asked else _doubt(levels, lambda: _first_text(table, distinct, codes))
         if doubt:
-            encoded.remarks.append(f"{table.path}: column {shown(name)} is taken as a category, but {doubt}")
+            encoded.notices.append(f"{table.path}: column {shown(name)} is taken as a category, but {doubt}")
 
 
 def _doubt(levels: Sequence[str], first_text: Callable[[], tuple[str, str]]) -> str:
@@ -144,7 +144,7 @@ def _encode_like(
         elif _numbers(table, name) is not None:
             surplus.append(name)
         else:
-            encoded.remarks.append(f"{table.path}: column {shown(name)} was no feature in training: not used")
+            encoded.notices.append(f"{table.path}: column {shown(name)} was no feature in training: not used")
     found = set(encoded.names)
     missing = [name for name in wanted if name not in found]
     if missing or surplus:
@@ -158,7 +158,7 @@ def _encode_known_levels(encoded: EncodedColumns, table: Table, name: str, level
     known = set(levels)
     new = [text for text in distinct if text not in known and not is_blank(text)]
     if new:
-        encoded.remarks.append(
+        encoded.notices.append(
             f"{table.path}: column {shown(name)} has {len(new)} values that training never saw, taken as none: "
             f"{_examples(new)}"
         )
@@ -239,7 +239,7 @@ def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, 
             f"{shortened(name)}"
         )
     filled = f"{int(gaps.sum())} gaps filled with the mean, {fill:.6g}"
-    encoded.remarks.append(f"{table.path}: column {shown(name)}: {filled}")
+    encoded.notices.append(f"{table.path}: column {shown(name)}: {filled}")
     return np.where(gaps, fill, numbers)
 
 

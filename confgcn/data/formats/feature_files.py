@@ -52,12 +52,12 @@ class NodeFeatures:
     def of(
         self, ids: Sequence[str], *, impute: bool = False, fills: Mapping[str, float] = MappingProxyType({})
     ) -> tuple[Any, list[str]]:
-        """The rows in the order of these ids, and what there is to remark.
+        """The rows in the order of these ids, and notices for the user.
 
         To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it.
         """
-        matrix, remarks = _settled(self, impute=impute, fills=fills)
-        return matrix[_rows(self, ids)], remarks
+        matrix, notices = _settled(self, impute=impute, fills=fills)
+        return matrix[_rows(self, ids)], notices
 
 
 def read_node_features(path: Path) -> NodeFeatures:
@@ -147,8 +147,8 @@ def _settled(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]
         return matrix, []
     if impute and not sp.issparse(matrix) and np.isnan(matrix[wrong]).all():
         means = _fills(features, matrix, wrong, fills)
-        remark = f"{features.path}: {int(wrong.sum())} missing features set to the mean of their column"
-        return np.where(wrong, means, matrix), [remark]
+        notice = f"{features.path}: {int(wrong.sum())} missing features set to the mean of their column"
+        return np.where(wrong, means, matrix), [notice]
     row, column = _place(matrix, int(np.argmax(wrong)))
     raise DataError(
         f"{features.path}: row {row}, column {column} is {values.flat[np.argmax(wrong)]}, which is not a finite "

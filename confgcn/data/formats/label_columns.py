@@ -15,7 +15,7 @@ from confgcn.graph.validation import shown
 
 UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
 MOST_SINGLE = 10  # classes of one label each, before they look like names
-MOST_REMARKS = 5  # of one kind
+MOST_NOTICES = 5  # of one kind
 BETWEEN_LABELS = re.compile(r"[|;,]")  # where a cell holds several, perhaps as a list in brackets
 AROUND_LABELS = " []{}()'\""
 SPLIT_WORDS = {
@@ -29,7 +29,7 @@ SPLIT_WORDS = {
 }
 
 
-def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = False) -> list[str | None]:
+def read_labels(table: Table, column: str, notices: list[str], *, asked: bool = False) -> list[str | None]:
     """Labels as they stand, None for a blank: the one sign for unknown.
 
     A column that was not ``asked`` for by name and has another label for every node may hold names of nodes.
@@ -40,28 +40,28 @@ def read_labels(table: Table, column: str, remarks: list[str], *, asked: bool = 
     counts = Counter({level: size for level, size in zip(known, sizes, strict=True) if level is not None})
     check_label_texts(counts, f"{table.path}, column {shown(column)}")
     if not counts:
-        remarks.append(f"{table.path}: column {shown(column)}, which holds the labels, is blank in every row")
+        notices.append(f"{table.path}: column {shown(column)}, which holds the labels, is blank in every row")
     words = [
         f"{table.path}: label {shown(label)} ({count} nodes) is taken as a class of that name; leave the cell blank "
         "where the label is unknown"
         for label, count in counts.items()
         if label.strip().lower() in UNKNOWN_WORDS
     ]
-    remarks += _first(words)
+    notices += _first(words)
     if not asked and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
-        remarks.append(
+        notices.append(
             f"{table.path}: column {shown(column)} has another label for each of {len(counts)} nodes, as names have; "
             f"if it is none, say which column holds the labels with --label, or leave it out with --ignore {column}"
         )
-    remarks += _first(_look_alikes(table, counts))
+    notices += _first(_look_alikes(table, counts))
     labels: list[str | None] = known[codes].tolist()
     return labels
 
 
-def _first(remarks: list[str]) -> list[str]:
-    """Of many remarks of one kind the first."""
-    more = len(remarks) - MOST_REMARKS
-    return remarks if more <= 0 else [*remarks[:MOST_REMARKS], f"and {more:,} more labels like these"]
+def _first(notices: list[str]) -> list[str]:
+    """Of many notices of one kind the first."""
+    more = len(notices) - MOST_NOTICES
+    return notices if more <= 0 else [*notices[:MOST_NOTICES], f"and {more:,} more labels like these"]
 
 
 def _look_alikes(table: Table, counts: Counter[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _look_alikes(table: Table, counts: Counter[str]) -> list[str]:
         spellings.setdefault(label.strip().casefold(), []).append(label)
     alike = [labels for labels in spellings.values() if len(labels) > 1]
     return [
-        f"{table.path}: labels {' and '.join(map(shown, labels[:MOST_REMARKS]))} are taken for different classes; if "
+        f"{table.path}: labels {' and '.join(map(shown, labels[:MOST_NOTICES]))} are taken for different classes; if "
         "they are one, write them alike"
         for labels in alike
     ]
@@ -105,7 +105,7 @@ def _check_single(labels: Collection[str], place: str) -> None:
     for label in labels:
         parts = {part.strip(AROUND_LABELS) for part in BETWEEN_LABELS.split(label)}
         if len(parts) > 1 and parts <= known:
-            several = " and ".join(map(shown, sorted(parts)[:MOST_REMARKS]))
+            several = " and ".join(map(shown, sorted(parts)[:MOST_NOTICES]))
             raise DataError(
                 f"{place}: label {shown(label)} holds {several} at once, and a node has one label here: keep one of "
                 "them, or give the combination a name of its own"

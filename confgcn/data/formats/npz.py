@@ -56,7 +56,7 @@ def graph_npz_bytes(raw: RawGraph) -> bytes:
         "ids": raw.ids,
         "feature_names": raw.feature_names,
         "class_names": raw.class_names,
-        "remarks": raw.remarks,
+        "remarks": raw.notices,  # the key in files of earlier versions
     }
     if raw.labels is not None:
         known = list(dict.fromkeys(label for label in raw.labels if label is not None))

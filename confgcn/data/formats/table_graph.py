@@ -41,7 +41,7 @@ def graph_from_tables(
     ends = [edges.arrow_texts(column) for column in edge_columns(edges, options.source, options.target, options.ignore)]
     if not len(edges) and (nodes is None or not options.allow_edgeless):
         raise DataError(f"{edges.path}: no edges; for a graph without any, give a table of nodes and --allow-edgeless")
-    remarks = [remark for table in (edges, nodes) if table is not None for remark in _skipped(table)]
+    notices = [notice for table in (edges, nodes) if table is not None for notice in _skipped(table)]
     trained = frozenset(known)
     named: list[str] = pc.unique(pa.chunked_array(ends)).to_pylist() if nodes is None or trained else []
     if nodes is None:
@@ -50,19 +50,19 @@ def graph_from_tables(
             end_positions(edges, ends, [*features.own_ids, *trained], features.path)
         columns = {} if ids else _no_rows(like or ())
     else:
-        ids, columns = _read_nodes(nodes, options, like, features, remarks)
+        ids, columns = _read_nodes(nodes, options, like, features, notices)
     if features is not None:
-        columns |= _with_matrix(columns, features, ids, options, like, remarks)
+        columns |= _with_matrix(columns, features, ids, options, like, notices)
     own = set(ids) if trained else set()
     old = [end for end in named if end in trained and end not in own]
     positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path, also_known=trained)
     if nodes is None and trained and ids:
-        remarks.append(
+        notices.append(
             f"{edges.path}: {len(ids)} nodes are named by edges alone and were not there at training: {listed(ids)}"
         )
     padded = _padded(columns, len(ids), len(old))
     described = len(ids) if old else None
-    return RawGraph(name, [*ids, *old], positions, **padded, remarks=tuple(remarks), num_described=described)
+    return RawGraph(name, [*ids, *old], positions, **padded, notices=tuple(notices), num_described=described)
 
 
 def _read_nodes(
@@ -70,7 +70,7 @@ def _read_nodes(
     options: TableOptions,
     like: Sequence[str] | None,
     matrix: NodeFeatures | None,
-    remarks: list[str],
+    notices: list[str],
 ) -> tuple[Sequence[str], dict[str, Any]]:
     """The ids, and what the table says of features, labels and split, as arguments of RawGraph."""
     if not len(nodes):
@@ -83,7 +83,7 @@ def _read_nodes(
         _refuse_ids(nodes, ids)
     label = _node_column(nodes, "label", LABEL_NAMES, options)
     if label is None and like is None:
-        remarks.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
+        notices.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
     split = _node_column(nodes, "split", SPLIT_NAMES, options)
     used = (id_column, label, split, *options.ignore)
     encoded = encode_columns(
@@ -95,11 +95,11 @@ def _read_nodes(
         like=like,
         elsewhere=() if like is None or matrix is None else matrix.own_names,
     )
-    remarks += encoded.remarks
+    notices += encoded.notices
     return ids, {
         "features": encoded.matrix(len(nodes)) if encoded.names else None,
         "feature_names": encoded.names or None,
-        "labels": None if label is None else read_labels(nodes, label, remarks, asked=options.label is not None),
+        "labels": None if label is None else read_labels(nodes, label, notices, asked=options.label is not None),
         "split": None if split is None else read_split(nodes, split),
     }
 
@@ -110,11 +110,11 @@ def _with_matrix(
     ids: Sequence[str],
     options: TableOptions,
     like: Sequence[str] | None,
-    remarks: list[str],
+    notices: list[str],
 ) -> dict[str, Any]:
     """The features of the table, if it has any, and beside them those of the matrix."""
     matrix, found = given.of(ids, impute=options.impute, fills=options.fills)
-    remarks += found
+    notices += found
     if like:
         _check_trained(given, like)
     if columns.get("features") is None:

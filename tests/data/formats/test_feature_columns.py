@@ -23,7 +23,7 @@ def encoded(table: Table, **options: Any) -> tuple[dict[str, list[float]], list[
     found = encode_columns(table, list(table.columns), **options)
     matrix = found.matrix(len(table))
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    return {name: dense[:, place].tolist() for place, name in enumerate(found.names)}, found.remarks
+    return {name: dense[:, place].tolist() for place, name in enumerate(found.names)}, found.notices
 
 
 def test_numbers_stay_numbers() -> None:
@@ -32,9 +32,9 @@ def test_numbers_stay_numbers() -> None:
 
 
 def test_words_become_a_column_per_level_and_a_blank_is_none_of_them() -> None:
-    columns, remarks = encoded(table_of(colour=["red", "", "blue", "red"], x=["1", "2", "3", "4"]))
+    columns, notices = encoded(table_of(colour=["red", "", "blue", "red"], x=["1", "2", "3", "4"]))
     assert columns == {"x": [1, 2, 3, 4], "colour=red": [1, 0, 0, 1], "colour=blue": [0, 0, 1, 0]}
-    assert remarks == []
+    assert notices == []
 
 
 def test_true_and_false_are_one_and_zero() -> None:
@@ -58,10 +58,10 @@ def test_digits_with_underscores_are_names() -> None:
 )
 def test_text_is_not_used_and_said_so(levels: int, rows: int, is_text: bool) -> None:
     table = table_of(title=[f"word {row % levels}" for row in range(rows)])
-    columns, remarks = encoded(table)
+    columns, notices = encoded(table)
     assert len(columns) == (0 if is_text else levels)
-    assert len(remarks) == is_text
-    assert all(f"column 'title' is text with {levels} different values" in remark for remark in remarks)
+    assert len(notices) == is_text
+    assert all(f"column 'title' is text with {levels} different values" in notice for notice in notices)
     assert len(encoded(table, categorical=["title"])[0]) == levels
 
 
@@ -83,9 +83,9 @@ def test_x01_a_gap_in_numbers_names_line_column_and_count(gap: str) -> None:
         DataError, match=r"nodes\.csv, line 3, column 'x': there is no number \(2 such rows\).*--impute"
     ):
         encoded(table)
-    columns, remarks = encoded(table, impute=True)
+    columns, notices = encoded(table, impute=True)
     assert columns == {"x": [1, 2, 3, 2]}
-    assert remarks == ["nodes.csv: column 'x': 2 gaps filled with the mean, 2"]
+    assert notices == ["nodes.csv: column 'x': 2 gaps filled with the mean, 2"]
 
 
 def test_x01_a_gap_in_a_typed_column_is_a_gap() -> None:
@@ -124,9 +124,9 @@ def test_like_takes_a_column_called_like_a_level_as_numbers() -> None:
 
 
 def test_like_takes_a_level_that_training_never_saw_as_none() -> None:
-    columns, remarks = encoded(table_of(colour=["red", "pink"]), like=["colour=red", "colour=blue"])
+    columns, notices = encoded(table_of(colour=["red", "pink"]), like=["colour=red", "colour=blue"])
     assert columns == {"colour=red": [1, 0], "colour=blue": [0, 0]}
-    assert remarks == ["nodes.csv: column 'colour' has 1 values that training never saw, taken as none: 'pink'"]
+    assert notices == ["nodes.csv: column 'colour' has 1 values that training never saw, taken as none: 'pink'"]
 
 
 def test_x14_like_names_missing_and_surplus_columns_and_both_counts() -> None:
@@ -142,9 +142,9 @@ def test_like_leaves_out_what_the_graph_itself_gives() -> None:
 
 
 def test_like_skips_words_that_were_no_feature() -> None:
-    columns, remarks = encoded(table_of(a=["1"], title=["some words"]), like=["a"])
+    columns, notices = encoded(table_of(a=["1"], title=["some words"]), like=["a"])
     assert columns == {"a": [1]}
-    assert remarks == ["nodes.csv: column 'title' was no feature in training: not used"]
+    assert notices == ["nodes.csv: column 'title' was no feature in training: not used"]
 
 
 def test_like_refuses_words_where_training_had_numbers() -> None:
@@ -153,6 +153,6 @@ def test_like_refuses_words_where_training_had_numbers() -> None:
 
 
 def test_numbers_with_a_decimal_comma_are_remarked() -> None:
-    _, remarks = encoded(table_of(x=["1,5", "2,5", ""]))
-    assert any("decimal comma" in remark for remark in remarks)
+    _, notices = encoded(table_of(x=["1,5", "2,5", ""]))
+    assert any("decimal comma" in notice for notice in notices)
     assert not encoded(table_of(x=["a,b", "2,5"]))[1]

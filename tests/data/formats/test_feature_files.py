@@ -155,9 +155,9 @@ def features_of(matrix: Any, ids: tuple[str, ...] | None = None) -> NodeFeatures
 
 
 def test_rows_belong_to_their_ids() -> None:
-    matrix, remarks = features_of(NUMBERS, ("a", "b", "c")).of(["b", "c", "a"])
+    matrix, notices = features_of(NUMBERS, ("a", "b", "c")).of(["b", "c", "a"])
     assert matrix.tolist() == NUMBERS[[1, 2, 0]].tolist()
-    assert remarks == []
+    assert notices == []
 
 
 def test_without_ids_row_i_belongs_to_node_i() -> None:
@@ -190,9 +190,9 @@ def test_x01_x02_a_value_that_is_no_finite_float32_is_placed(value: float) -> No
 def test_x01_gaps_are_filled_when_asked() -> None:
     matrix = NUMBERS.copy()
     matrix[1, 1] = np.nan
-    filled, remarks = features_of(matrix).of(["0", "1", "2"], impute=True)
+    filled, notices = features_of(matrix).of(["0", "1", "2"], impute=True)
     assert filled[1, 1] == 1.5
-    assert remarks == ["features.npy: 1 missing features set to the mean of their column"]
+    assert notices == ["features.npy: 1 missing features set to the mean of their column"]
     matrix[:, 1] = np.nan
     with pytest.raises(DataError, match="column 1 has no number to take the mean of"):
         features_of(matrix).of(["0", "1", "2"], impute=True)

@@ -18,17 +18,17 @@ def table_of(cells: Any) -> Table:
 
 
 def test_l05_a_blank_is_the_one_sign_for_unknown() -> None:
-    remarks: list[str] = []
-    assert read_labels(table_of(["a", "", "  ", " b "]), "label", remarks) == ["a", None, None, " b "]
-    assert remarks == []
+    notices: list[str] = []
+    assert read_labels(table_of(["a", "", "  ", " b "]), "label", notices) == ["a", None, None, " b "]
+    assert notices == []
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "?", "-1", "-100", "Unknown"])
 def test_l05_a_word_that_looks_like_unknown_is_a_class_with_a_remark(word: str) -> None:
-    remarks: list[str] = []
-    assert read_labels(table_of(["1", word, word]), "label", remarks) == ["1", word, word]
-    assert len(remarks) == 1
-    assert f"label {word!r} (2 nodes) is taken as a class of that name; leave the cell blank" in remarks[0]
+    notices: list[str] = []
+    assert read_labels(table_of(["1", word, word]), "label", notices) == ["1", word, word]
+    assert len(notices) == 1
+    assert f"label {word!r} (2 nodes) is taken as a class of that name; leave the cell blank" in notices[0]
 
 
 def test_l06_labels_that_are_numbers_must_be_whole() -> None:

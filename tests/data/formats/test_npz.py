@@ -24,7 +24,7 @@ EVERYTHING: dict[str, Any] = {
     "labels": ["b", None, " "],
     "split": ["train", "", "test"],
     "class_names": ["unused", "b", " "],
-    "remarks": ("something",),
+    "notices": ("something",),
 }
 
 
@@ -42,7 +42,7 @@ def altered(path: Path, **changes: Any) -> Path:
 
 def test_everything_comes_back(tmp_path: Path) -> None:
     raw = read_graph_npz(written(tmp_path))
-    for key in ("name", "ids", "feature_names", "labels", "split", "class_names", "remarks"):
+    for key in ("name", "ids", "feature_names", "labels", "split", "class_names", "notices"):
         assert getattr(raw, key) == EVERYTHING[key]
     assert raw.edges.tolist() == EVERYTHING["edges"].tolist()
     assert raw.features.dtype == np.float32
@@ -51,7 +51,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 
 def test_what_is_not_there_stays_away(tmp_path: Path) -> None:
     nothing = dict.fromkeys(["features", "feature_names", "labels", "split", "class_names"])
-    raw = read_graph_npz(written(tmp_path, **nothing, remarks=(), edges=np.empty((0, 2), dtype=np.int64)))
+    raw = read_graph_npz(written(tmp_path, **nothing, notices=(), edges=np.empty((0, 2), dtype=np.int64)))
     assert {key: getattr(raw, key) for key in nothing} == nothing
     assert raw.edges.shape == (0, 2)
 

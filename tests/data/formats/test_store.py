@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from confgcn.data.findings import findings
 from confgcn.data.formats.arrays import ArrayFolder, arrays_of_folder, read_array_folder
 from confgcn.data.formats.registry import read_graph
 from confgcn.data.formats.store import RECORD, check_store, open_store
 from confgcn.data.formats.store_writing import write_store
 from confgcn.data.formats.text_arrays import Numbers
+from confgcn.data.inspection import inspection_notices
 from confgcn.data.statistics import describe
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UnsafeFileError
 from confgcn.graph import Graph
@@ -43,7 +43,7 @@ def test_it_is_the_graph_that_memory_would_hold(
     assert same(graph, expected)
     assert tuple(graph.node_names) == tuple(f"n{number}" for number in range(11))
     assert describe(graph) == described
-    assert findings(graph, describe(graph)) == findings(expected, described)
+    assert inspection_notices(graph, describe(graph)) == inspection_notices(expected, described)
 
 
 def test_names_are_not_kept_where_there_are_none(array_folder: Path, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_ignored_columns_are_in_neither_table() -> None:
 
 def test_comments_among_rows_are_remarked() -> None:
     raw = graph_from_tables(table_of("edges.csv", EDGES, comments=2), None, TableOptions(), name="g")
-    assert raw.remarks == ("edges.csv: 2 lines that start with # skipped",)
+    assert raw.notices == ("edges.csv: 2 lines that start with # skipped",)
 
 
 def matrix_of(*rows: str, names: tuple[str, ...] | None = None) -> NodeFeatures:

@@ -29,7 +29,7 @@ def from_raw(graph: RawGraph, nodes: NodeData, name: str) -> RawGraph:
     carried = {key: getattr(graph, key) for key in ("features", "labels", "split", "class_names", "feature_names")}
     filled = nodes.with_defaults(names=graph.ids, **carried)
     raw = filled.raw(graph.name, graph.edges, len(graph.ids))
-    return replace(raw, remarks=graph.remarks, edge_weight=graph.edge_weight)
+    return replace(raw, notices=graph.notices, edge_weight=graph.edge_weight)
 
 
 def from_graph(graph: Graph, nodes: NodeData, name: str) -> RawGraph:

@@ -15,17 +15,17 @@ MIXED = 0.5  # share of edges between different labels, above which neighbours m
 
 
 @dataclass(frozen=True)
-class Finding:
+class Notice:
     """One sentence; a warning is about something that will cost accuracy or trust."""
 
     text: str
     is_warning: bool
 
 
-def findings(graph: Graph, statistics: GraphStatistics) -> list[Finding]:
+def inspection_notices(graph: Graph, statistics: GraphStatistics) -> list[Notice]:
     """What the graph is, then everything that stands out."""
-    about = [Finding(text, False) for text in _summary(graph, statistics)]
-    return [*about, *(Finding(text, True) for text in (*graph.notices(), *_doubts(graph, statistics)))]
+    about = [Notice(text, False) for text in _summary(graph, statistics)]
+    return [*about, *(Notice(text, True) for text in (*graph.notices(), *_doubts(graph, statistics)))]
 
 
 def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:

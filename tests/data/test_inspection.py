@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from confgcn.data.findings import findings
+from confgcn.data.inspection import inspection_notices
 from confgcn.data.raw import RawGraph
 from confgcn.data.statistics import describe
 from confgcn.graph import Graph
 
 
 def said(graph: Graph) -> tuple[list[str], list[str]]:
-    found = findings(graph, describe(graph))
+    found = inspection_notices(graph, describe(graph))
     return [f.text for f in found if not f.is_warning], [f.text for f in found if f.is_warning]
 
 
@@ -46,7 +46,7 @@ def test_a_graph_without_labels_or_with_one_class_is_told_so() -> None:
 
 
 def test_remarks_of_the_reader_are_passed_on() -> None:
-    assert "title looks like text" in said(graph_of(["a", "b"], [(0, 1)], remarks=("title looks like text",)))[1]
+    assert "title looks like text" in said(graph_of(["a", "b"], [(0, 1)], notices=("title looks like text",)))[1]
 
 
 def test_kinds_of_features_are_told() -> None:

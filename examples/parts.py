@@ -9,7 +9,7 @@ from confgcn.training.seed import seeded
 
 graph = scale_features(load_graph("demo"), "rows")
 with seeded(0):
-    method = ConfGCN(Shape.of(graph), dropout=0.5, normalisation="softmax")
+    method = ConfGCN(Shape.of(graph), dropout=0.2)
     loop = TrainingLoop(method, graph, Recipe(epochs=50))
     loop.fit()
 

@@ -1,6 +1,7 @@
 """The terms of ConfGCN's objectives, each as a sum (section 5). L_cross, which all methods share, is in models.base.
 
-They are plain torch: ``benchmarks/losses.py`` compares them with hand-derived gradients on a million nodes.
+They are plain torch: on a million nodes hand-derived gradients save neither time nor memory that matters in a step
+(``benchmarks/losses.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss, relu, softplus
 
 # Pseudo-counts of the prior of a precision: without evidence it tends to alpha / (alpha + beta), a node whose messages
-# all come from labelled nodes to (alpha + nu) / (alpha + nu + beta). Found on validation nodes: docs/research_log.md.
+# all come from labelled nodes to (alpha + nu) / (alpha + nu + beta).
 ALPHA, BETA, NU = 0.5, 0.1, 10.0
 
 
@@ -81,7 +82,8 @@ def evidence_loss(raw_precision: Tensor, evidence: Tensor) -> Tensor:
     messages that comes from labelled nodes.
     """
     counts = ALPHA + NU * evidence.detach()[:, None]
-    return (counts * softplus(-raw_precision) + BETA * softplus(raw_precision)).sum()
+    minus_log_p = softplus(-raw_precision)  # -log(1 - p) is this plus raw_precision
+    return ((counts + BETA) * minus_log_p).sum() + BETA * raw_precision.sum()
 
 
 def doubled_l2_decay(squared_norm: float, *, strength: float) -> float:

@@ -20,7 +20,7 @@ def broken() -> str:
     raise RuntimeError("no step was taken")
 
 
-def test_what_is_missing_is_named_beside_what_is_there(
+def test_a_failed_check_is_reported_beside_the_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "_training_step", broken)

@@ -1,4 +1,4 @@
-"""The named graphs are the published ones, and nothing else passes for them."""
+"""The named graphs are the published ones, and other files are refused."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_every_published_file_has_a_checksum() -> None:
         assert all(len(checksum) == 64 for checksum in files.checksums.values())
 
 
-def test_what_is_wrong_in_a_file_of_a_named_graph_is_said_with_its_folder(tmp_path: Path) -> None:
+def test_an_error_in_a_file_of_a_named_graph_names_its_folder(tmp_path: Path) -> None:
     matrix = {"data": [1.0], "indices": [1], "indptr": [0, 1, 1], "shape": [2, 2]}
     parts = {f"{prefix}_{part}": np.array(value) for prefix in ("adj", "attr") for part, value in matrix.items()}
     np.savez(tmp_path / "cora_ml.npz", **parts, labels=np.array([0, 1, 0]))

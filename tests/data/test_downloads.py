@@ -104,7 +104,7 @@ def test_a_folder_without_every_file_is_passed_over(tmp_path: Path) -> None:
     assert find(files_at(), tmp_path / "root") is None
 
 
-def test_the_given_folder_comes_before_the_variable_before_the_cache(
+def test_the_given_folder_precedes_the_variable_and_the_cache(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_cache = put(cache / "Cora" / "raw")
@@ -237,7 +237,7 @@ def test_a_file_that_is_not_published_is_a_missing_resource(serve: Serve) -> Non
         find_or_download(files_at(url), None)
 
 
-def test_a_folder_with_some_of_the_files_is_told_what_it_lacks(tmp_path: Path, closed_port: str) -> None:
+def test_the_missing_files_of_an_incomplete_folder_are_named(tmp_path: Path, closed_port: str) -> None:
     folder = put(tmp_path / "root")
     (folder / "b.txt").unlink()
     with pytest.raises(ResourceError, match=r"root lacks b\.txt"):

@@ -1,4 +1,4 @@
-"""New nodes joined to a graph by name."""
+"""New nodes are added to a graph by name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_features_are_kept_as_the_graph_keeps_its_own() -> None:
     assert found.features.to_scipy().toarray()[2].tolist() == [1.0] * 20
 
 
-def test_features_made_from_the_graph_are_made_for_new_nodes_alike() -> None:
+def test_structural_features_are_computed_for_new_nodes() -> None:
     raw = RawGraph("old", ["n1", "n3", "n20"], np.array([[0, 1], [1, 2]]), labels=["u", "v", None])
     graph = raw.build(["degree", "identity"])
     new = RawGraph("new", ["n3", "n4", "n20"], np.array([[0, 1], [2, 1]]))
@@ -85,14 +85,14 @@ def test_what_does_not_fit_is_named() -> None:
         extend_graph(old(), addition(features=np.array([[2.0, 3.0], [np.nan, 0.0]])))
 
 
-def test_a_label_that_training_did_not_know_is_remarked_and_not_compared() -> None:
+def test_a_label_of_an_unknown_class_is_ignored_with_a_notice() -> None:
     graph = extend_graph(old(), addition(labels=[None, "w"])).graph
     assert graph.labels[2] == -1
     assert any("'w'" in text or "w" in text.split(": ")[1] for text in graph.reader_notices)
 
 
 @pytest.mark.parametrize("names", [("age", "zip"), ("age", "graph-like"), ("h", "z")])
-def test_made_columns_stand_where_training_had_them(names: tuple[str, str]) -> None:
+def test_structural_columns_keep_their_positions(names: tuple[str, str]) -> None:
     ids, edges = ["n1", "n3", "n20"], np.array([[0, 1], [1, 2]])
     raw = RawGraph("old", ids, edges, np.arange(6.0).reshape(3, 2), names, ["u", "v", None])
     graph = raw.build(["degree", "positional", "identity"])
@@ -107,7 +107,7 @@ def test_made_columns_stand_where_training_had_them(names: tuple[str, str]) -> N
     np.testing.assert_allclose(np.asarray(row), [expected[name] for name in graph.feature_names])
 
 
-def test_known_nodes_with_other_features_are_refused_or_taken_where_asked() -> None:
+def test_other_features_of_known_nodes_are_refused_or_used_on_request() -> None:
     other = addition(features=np.array([[7.0, 8.0], [9.0, 10.0]]))
     with pytest.raises(DataError, match=r"1 nodes have other features than in the training, the first is 'n3'"):
         extend_graph(old(), other)

@@ -1,4 +1,4 @@
-"""Splits are drawn by seed, from labelled nodes only, in the sizes asked for."""
+"""Splits are drawn by seed, from labelled nodes only, in the requested sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THIRTY = graph_with_labels([0, 1, 2, 0, -1] * 6)
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_parts_have_their_sizes_are_sorted_disjoint_and_labelled(split: Split) -> None:
+def test_splits_are_of_the_given_sizes_sorted_disjoint_and_labelled(split: Split) -> None:
     graph = split(THIRTY, seed=3)
     parts = [graph.train.tolist(), graph.validation.tolist(), graph.test.tolist()]
     assert [len(part) for part in parts] == [6, 7, 8]
@@ -73,11 +73,11 @@ def test_l13_a_class_with_too_few_members_is_named() -> None:
         planetoid_split(graph, seed=0, per_class=2, validation=1, test=1)
 
 
-def test_a_part_may_be_empty() -> None:
+def test_a_split_may_be_empty() -> None:
     assert len(random_split(THIRTY, seed=0, train=3, validation=0, test=3).validation) == 0
 
 
-def test_holding_out_takes_its_share_of_every_class_and_leaves_each_one(small_graph: Graph) -> None:
+def test_holding_out_takes_a_share_of_every_class_and_keeps_one_node_each(small_graph: Graph) -> None:
     whole = replace(small_graph, train=torch.arange(120), validation=torch.arange(0), test=torch.arange(0))
     graph = hold_out(whole, seed=3, validation=0.2, test=0.3)
     assert (len(graph.train), len(graph.validation), len(graph.test)) == (60, 24, 36)

@@ -1,4 +1,4 @@
-"""Features from the graph alone, on graphs small enough to do by hand."""
+"""Features computed from the edges, on graphs small enough to check by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_landmarks_are_no_neighbours_and_not_too_many(small_graph: Graph, monkey
     assert not any((one, other) in edges for one in places for other in places)
 
 
-def test_names_say_what_was_made() -> None:
+def test_names_say_how_columns_are_computed() -> None:
     assert all(map(is_structural, ["graph:degree", "graph:near x", "graph:is x"]))
     assert not any(map(is_structural, ["degree", "node:x", "age", "f0"]))
 
@@ -57,7 +57,7 @@ def test_an_unknown_kind_is_answered_with_the_known_ones() -> None:
         structural_names(symmetric_adjacency(PATH, 3)[0], "abc", ["degre"])
 
 
-def test_a_graph_can_be_built_from_them_alone_or_beside_others() -> None:
+def test_structural_features_can_be_the_only_ones_or_added() -> None:
     raw = RawGraph("g", ["n1", "n2", "n10"], PATH)
     assert raw.build(["degree"]).feature_names == ("graph:degree",)
     both = RawGraph("g", ["n1", "n2", "n10"], PATH, np.ones((3, 2))).build(["degree", "identity"])

@@ -1,4 +1,4 @@
-"""Block models have the mismatch, sizes and separation they were asked for."""
+"""Block models have the requested mismatch, sizes and separation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_same_seed_gives_the_same_graph_and_another_seed_another() -> None:
     assert block_model(200, seed=5).fingerprint != block_model(200, seed=6).fingerprint
 
 
-def test_sizes_are_as_asked() -> None:
+def test_sizes_are_the_requested_ones() -> None:
     graph = block_model(300, num_classes=3, num_features=9, per_class=5, validation=20, test=30)
     assert (graph.num_nodes, graph.num_classes, graph.num_features) == (300, 3, 9)
     assert graph.labels.bincount().tolist() == [100, 100, 100]

@@ -95,7 +95,7 @@ def test_columns_go_by_the_graph_they_were_fitted_on() -> None:
     assert scale_features(other, "columns", fitted_on=fitted).features.tolist() == [[2.0], [4.0]]
 
 
-def test_words_are_scaled_by_rows_and_what_has_a_unit_by_columns() -> None:
+def test_word_counts_are_scaled_by_rows_and_measurements_by_columns() -> None:
     words = np.array([[0.0, 3.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
     assert suited_scaling(graph_with(words).features) == "rows"
     assert suited_scaling(graph_with(sp.csr_matrix(words)).features) == "rows"

@@ -1,4 +1,4 @@
-"""Archives are read without executing anything and without believing their headers."""
+"""Arrays are read without executing code, and a header cannot claim more memory than the file holds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_object_field_is_refused(tmp_path: Path) -> None:
         read_npz(path)
 
 
-def test_an_object_array_that_is_not_asked_for_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_array_that_is_not_needed_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, numbers=np.arange(3), names=np.array([None], dtype=object))
     opened: set[str] = set()
     plain_open = zipfile.ZipFile.open
@@ -170,7 +170,7 @@ def test_a_damaged_compressed_stream_is_a_corrupt_file(tmp_path: Path) -> None:
         read_npz(path)
 
 
-def test_sparse_from_reads_the_four_parts(tmp_path: Path) -> None:
+def test_a_sparse_matrix_is_read_from_its_four_arrays(tmp_path: Path) -> None:
     parts = {"m_data": [5.0, 6], "m_indices": [2, 0], "m_indptr": [0, 1, 2], "m_shape": [2, 3]}
     matrix = sparse_from({key: np.array(value) for key, value in parts.items()}, "m_", tmp_path)
     assert matrix.toarray().tolist() == [[0, 0, 5], [6, 0, 0]]
@@ -235,7 +235,7 @@ def test_a_header_that_leaves_data_over_or_counts_nothing_is_refused(
         ({"m_indptr": [[0, 1, 2]]}, "m_indptr must be a row of numbers"),
     ],
 )
-def test_parts_of_another_form_are_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+def test_arrays_of_another_form_are_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
     parts = {"m_data": [5.0, 6], "m_indices": [2, 0], "m_indptr": [0, 1, 2], "m_shape": [2, 3], **changes}
     with pytest.raises(DataError, match=words):
         sparse_from({key: np.array(value) for key, value in parts.items()}, "m_", tmp_path)
@@ -266,7 +266,7 @@ def test_what_numpy_saves_is_mapped_as_it_is(tmp_path: Path, array: np.ndarray) 
     assert npy_shape(tmp_path / "x.npy") == array.shape
 
 
-def test_what_is_written_to_a_mapped_array_never_comes_into_the_file(tmp_path: Path) -> None:
+def test_writing_to_a_mapped_array_does_not_change_the_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", NUMBERS)
     before = (tmp_path / "x.npy").read_bytes()
     mapped = map_npy(tmp_path / "x.npy", "c")
@@ -295,19 +295,19 @@ def test_a_truncated_file_is_refused_by_name(tmp_path: Path, length: int) -> Non
         map_npy(tmp_path / "x.npy")
 
 
-def test_objects_are_never_made(tmp_path: Path) -> None:
+def test_object_arrays_are_never_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}, print]), allow_pickle=True)
     with pytest.raises(UnsafeFileError, match="object array"):
         map_npy(tmp_path / "x.npy")
 
 
-def test_a_file_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_text("source,target\n")
     with pytest.raises(CorruptFileError, match=r"not a readable \.npy file"):
         map_npy(tmp_path / "x.npy")
 
 
-def test_a_disk_that_is_full_is_told_with_the_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"x\.npy") as caught, npy_writer(tmp_path / "x.npy", np.float32):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert caught.value.errno == errno.ENOSPC

@@ -1,4 +1,4 @@
-"""A folder of arrays is told from tables, and every wrong array is named with its file."""
+"""A folder of arrays is recognised, and every wrong array is named with its file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_folder_of_arrays_is_a_graph(given: Given) -> None:
     [{"split": np.array([1, 2, 0, 3], dtype=np.int8)}, {"train": [0], "validation": [1], "test": [3]}],
     ids=["codes", "positions"],
 )
-def test_a_split_comes_as_codes_or_positions(given: Given, split: dict[str, Any]) -> None:
+def test_a_split_is_read_from_codes_or_positions(given: Given, split: dict[str, Any]) -> None:
     graph = read_graph(given(**split)).build()
     assert [part.tolist() for part in (graph.train, graph.validation, graph.test)] == [[0], [1], [3]]
 
@@ -141,7 +141,7 @@ def test_options_about_columns_have_no_meaning(given: Given) -> None:
         read_graph(given(), TableOptions(label="x"))
 
 
-def test_without_features_they_are_made_or_missed(given: Given) -> None:
+def test_without_features_they_are_computed_or_required(given: Given) -> None:
     folder = given(features=None)
     assert read_array_folder(folder).build(["degree"]).num_features > 0
     with pytest.raises(DataError, match=r"no features\.npy; --add-features"):

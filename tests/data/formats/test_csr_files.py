@@ -1,4 +1,4 @@
-"""What is written block by block is, entry for entry, what is made in memory at once."""
+"""An adjacency written block by block equals the one computed in memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(pairs: Pairs, num_nodes: int, step: int) -> tuple[list[int], list[in
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(lists_of_edges(), st.integers(1, 50), st.sampled_from([1, 2, 5, 1000]))
-def test_it_is_the_adjacency_that_is_made_in_memory(graph: tuple[int, Pairs], step: int, block: int) -> None:
+def test_the_written_adjacency_equals_the_one_in_memory(graph: tuple[int, Pairs], step: int, block: int) -> None:
     num_nodes, pairs = graph
     structure, counts = symmetric_adjacency(np.array(pairs, dtype=np.int64).reshape(-1, 2), num_nodes)
     with pytest.MonkeyPatch.context() as patch:
@@ -100,7 +100,7 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(blocks, "BLOCK", request.param)
 
 
-def test_every_entry_comes_once() -> None:
+def test_every_entry_is_checked_once() -> None:
     found = [*checked_entries(FILES, INDPTR, INDICES, 4)]
     assert np.concatenate([row for row, _ in found]).tolist() == [0, 0, 2, 2, 2]
     assert np.concatenate([column for _, column in found]).tolist() == INDICES.tolist()

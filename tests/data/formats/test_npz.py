@@ -40,7 +40,7 @@ def altered(path: Path, **changes: Any) -> Path:
     return path
 
 
-def test_everything_comes_back(tmp_path: Path) -> None:
+def test_everything_is_read_back(tmp_path: Path) -> None:
     raw = read_graph_npz(written(tmp_path))
     for key in ("name", "ids", "feature_names", "labels", "split", "class_names", "notices"):
         assert getattr(raw, key) == EVERYTHING[key]
@@ -66,7 +66,7 @@ def test_the_same_graph_has_the_same_bytes() -> None:
     assert graph_npz_bytes(RawGraph(**EVERYTHING)) == graph_npz_bytes(RawGraph(**EVERYTHING))
 
 
-def test_ours_is_told_from_others(tmp_path: Path) -> None:
+def test_own_archives_are_recognised(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.ones(2))
     assert is_graph_npz(written(tmp_path))
     assert not is_graph_npz(tmp_path / "other.npz")

@@ -163,7 +163,7 @@ def test_a_large_list_of_test_nodes_is_not_read(tmp_path: Path, monkeypatch: pyt
         read_planetoid(tmp_path, "tiny")
 
 
-def test_one_list_for_many_nodes_takes_no_memory_for_each(tmp_path: Path) -> None:
+def test_one_shared_list_of_neighbours_is_not_multiplied_in_memory(tmp_path: Path) -> None:
     """Fourteen kilobytes could ask for millions of edges."""
     shared = [0] * 2_000
     with pytest.raises(CorruptFileError, match=r"ind\.tiny\.graph: names 4,000,000 neighbours"):

@@ -1,4 +1,4 @@
-"""A mapped graph is the graph that memory would hold, opened without reading it; what is damaged is refused by name."""
+"""A memory-mapped graph equals the graph in memory, and a damaged one is refused with the name of the file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_arrays_are_mapped_and_writing_to_a_tensor_changes_no_file(store: Path) 
     assert {file: file.read_bytes() for file in store.iterdir()} == before
 
 
-def test_it_is_read_into_memory_where_that_is_asked(store: Path) -> None:
+def test_a_mapped_graph_can_be_read_into_memory(store: Path) -> None:
     assert same(
         read_graph(store).build(), replace(open_store(store), edge_counts=read_graph(store).build().edge_counts)
     )
@@ -84,7 +84,7 @@ def test_an_array_of_another_type_is_not_opened(store: Path) -> None:
         open_store(store)
 
 
-def test_an_array_of_objects_is_never_made(store: Path) -> None:
+def test_an_array_of_objects_is_never_loaded(store: Path) -> None:
     np.save(store / "labels.npy", np.array([{}] * 11), allow_pickle=True)
     with pytest.raises(UnsafeFileError, match=r"labels\.npy"):
         open_store(store)

@@ -1,4 +1,4 @@
-"""A mapped graph is written whole or not at all, and only over another one, where that is asked."""
+"""A memory-mapped graph is written completely or not at all, and replaces another one only on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are made when they are asked for behave like a tuple of them."""
+"""Names that are not kept in memory behave like a tuple."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is exported can be read again, and is the same graph."""
+"""An exported graph can be read again and is the same graph."""
 
 from __future__ import annotations
 

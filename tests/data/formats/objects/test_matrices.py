@@ -1,4 +1,4 @@
-"""Adjacencies and edge indices: which of the two a matrix is, and what may stand in it."""
+"""A matrix is an adjacency matrix or an edge index, and wrong entries are named."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_stored_zeros_are_no_edges() -> None:
 
 
 @pytest.mark.parametrize("beside", [{"features": np.ones((4, 2))}, {"node_names": "abcd"}, {"labels": [0, 1, 0, 1]}])
-def test_the_nodes_of_an_edge_index_are_counted_by_what_is_beside_it(beside: dict[str, Any]) -> None:
+def test_the_node_data_determines_the_number_of_nodes_of_an_edge_index(beside: dict[str, Any]) -> None:
     raw = raw_graph(torch.tensor([[0, 1, 2], [1, 2, 0]]), **beside)
     assert len(raw.ids) == 4
     assert raw.edges.tolist() == [[0, 1], [1, 2], [2, 0]]

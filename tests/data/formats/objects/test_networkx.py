@@ -1,4 +1,4 @@
-"""Graphs of networkx: nodes are any hashable things, attributes give features, labels and the split."""
+"""networkx graphs: nodes are any hashable objects; features, labels and split are node attributes."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_attributes_are_read_by_name() -> None:
 
 
 @pytest.mark.parametrize("features", ["x", "features"])
-def test_attributes_of_the_usual_names_are_read_unasked(features: str) -> None:
+def test_attributes_of_customary_names_are_read_by_default(features: str) -> None:
     raw = raw_graph(path("c", "a", "b", **{features: ROWS, "label": {"b": "x"}, "split": {"b": "train"}}))
     assert raw.features.tolist() == list(ROWS.values())
     assert raw.labels == [None, None, "x"]
     assert raw.split == ["", "", "train"]
 
 
-def test_without_attributes_nothing_is_made_up() -> None:
+def test_without_attributes_there_are_no_features_and_labels() -> None:
     raw = raw_graph(GRAPH)
     assert raw.features is None
     assert raw.labels is None

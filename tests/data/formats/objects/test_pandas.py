@@ -1,4 +1,4 @@
-"""Frames of pandas are read as files are: ids and labels by their text, whatever type their column has."""
+"""Data frames are read as files are: ids and labels by their text, whatever the dtype of their column."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_frame_of_edges_alone_names_its_nodes() -> None:
     assert raw.features is None
 
 
-def test_a_frame_of_nodes_gives_order_features_labels_and_split() -> None:
+def test_order_features_labels_and_split_are_read_from_a_frame_of_nodes() -> None:
     frame = nodes(label=["a", None, "b"], split=["train", None, "test"], age=[1, 2, 3], size=[0.5, 1.5, 2.5])
     raw = raw_graph((EDGES, frame))
     assert list(raw.ids) == ["10", "7", "8"]
@@ -84,7 +84,7 @@ def test_categories_become_columns_of_zeros_and_ones_and_numbers_stay(column: An
     assert sorted(raw.feature_names) == sorted(names)
 
 
-def test_what_is_given_beside_is_by_node_or_in_the_order_of_the_frame_of_nodes() -> None:
+def test_node_data_is_by_node_or_in_the_order_of_the_frame_of_nodes() -> None:
     raw = raw_graph((EDGES, nodes()), np.eye(3), {7: "a"})
     assert raw.features.tolist() == np.eye(3).tolist()
     assert raw.labels == [None, "a", None]

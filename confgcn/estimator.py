@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -231,6 +232,15 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             problem = f"{target.estimator}: describes no estimator of this run ({brief(error)})"
             raise CorruptFileError(problem) from None
         return estimator
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        parameters: str = super().__repr__(N_CHAR_MAX)
+        return f"{parameters}, fitted: {self.run_!r}" if hasattr(self, "run_") else parameters
+
+    def _html_repr(self) -> str:
+        """The parameters and, of a fitted classifier, the run in a notebook (scikit-learn calls this)."""
+        parameters = f"<pre>{html.escape(super().__repr__())}</pre>"
+        return parameters + (self.run_._repr_html_() if hasattr(self, "run_") else "not fitted")
 
     def __sklearn_tags__(self) -> Tags:
         """Scikit-learn's checks must pass a graph instead of a table, with labels in it or beside it."""

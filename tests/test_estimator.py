@@ -286,6 +286,14 @@ def test_probabilities_sum_to_one_and_agree_with_the_labels(fitted: ConfGCNClass
     assert fitted.predict().tolist() == fitted.classes_[probabilities.argmax(1)].tolist()
 
 
+def test_a_classifier_is_shown_with_its_parameters_and_its_run(fitted: ConfGCNClassifier) -> None:
+    assert repr(quick()) == "ConfGCNClassifier(settings={'epochs': 25})"
+    assert repr(fitted).startswith("ConfGCNClassifier(settings={'epochs': 25}), fitted: Run(dataset='graph'")
+    bundle = ConfGCNClassifier(preset="<b>")._repr_mimebundle_()
+    assert "&lt;b&gt;" in bundle["text/html"]
+    assert "held out accuracy" in fitted._repr_mimebundle_()["text/html"]
+
+
 def test_one_forward_pass_serves_labels_sets_and_decisions(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = quick(validation=0.5).fit(given.adjacency, given.features, given.y)
     calls: list[int] = []  # the number of nodes of each forward pass

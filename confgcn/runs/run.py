@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from torch import Tensor
@@ -21,6 +23,7 @@ from confgcn.exceptions import DataError, unknown_name
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, Prediction
+from confgcn.report.formatting import decision_text
 from confgcn.runs.settings import RunSettings, Targets
 from confgcn.training.recipe import validated
 from confgcn.training.selection import Record
@@ -172,6 +175,39 @@ class Run:
         """Read and compute everything now, so that the directory is not needed any more."""
         for name in ("graph", "history", "metrics", "prediction", "assessment"):
             getattr(self, name)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.facts().items())
+        return f"Run({facts})"
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook."""
+        rows = "".join(
+            f"<tr><th>{name.replace('_', ' ')}</th><td>{html.escape(str(value))}</td></tr>"
+            for name, value in self.facts().items()
+        )
+        decisions = "".join(f"<li>{html.escape(decision_text(record))}</li>" for record in self.metrics["decisions"])
+        return f"<b>Run</b><table>{rows}</table><ul>{decisions}</ul>"
+
+    def facts(self) -> dict[str, str | int | float]:
+        """The run in a few words and numbers; nothing is computed for them.
+
+        ``mean_confidence`` is the mean calibrated probability of the predicted label of test nodes: compare it with
+        their accuracy.
+        """
+        metrics, config = self.metrics, self.config
+        facts = {name: config[name] for name in ("dataset", "method", "preset", "seed")}
+        if "graph" in self.__dict__ or not callable(self._graph):
+            facts |= {"nodes": self.graph.num_nodes, "classes": self.graph.num_classes}
+        if self.extended is not None:
+            facts["new_nodes"] = len(self.extended.extension.new)
+        measured = {name: metrics.get(name) for name in ("test_accuracy", "held_out_accuracy", "validation_accuracy")}
+        facts |= {name: round(value, 4) for name, value in measured.items() if value is not None}
+        if metrics.get("calibrated"):
+            facts["mean_confidence"] = round(fmean(g["mean_probability"] for g in metrics["calibrated"]["groups"]), 4)
+        if "calibration" in metrics:
+            facts["calibration"] = metrics["calibration"]["calibrator"]
+        return facts if self.path is None else {**facts, "path": str(self.path)}
 
     def _naming(self) -> AbstractContextManager[None]:
         """Within, errors name the directory the run was read from."""

@@ -33,6 +33,16 @@ def test_help_is_quick_and_does_not_import_torch() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
+def test_training_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:
+    """Scikit-learn takes as long to import as torch, pandas half a second."""
+    code = f"import sys; sys.argv = ['confgcn', *{QUICK!r}, '--out', {str(tmp_path / 'run')!r}]\n"
+    code += "from confgcn.cli.main import main\ntry: main()\nexcept SystemExit as ended: assert not ended.code\n"
+    code += "found = {'sklearn', 'pandas', 'matplotlib', 'optuna', 'jinja2', 'pooch'} & set(sys.modules)\n"
+    code += "sys.exit(f'imported {found}' if found else 0)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_train_prints_one_json_object_and_nothing_else(command: Command, tmp_path: Path) -> None:
     result = command(*QUICK, "--seeds", "2", "--json", "--out", "here")
     assert result.returncode == 0

@@ -57,7 +57,7 @@ def test_the_blocks_of_every_document_are_what_the_result_files_give(report: Mod
         assert report.filled(path.read_text(), blocks) == path.read_text(), path.name
 
 
-def test_every_block_stands_in_a_document_that_is_filled(report: ModuleType) -> None:
+def test_only_filled_documents_have_blocks(report: ModuleType) -> None:
     others = set((ROOT / "docs").glob("*.md")) - set(report.WITH_BLOCKS)
     assert not [path.name for path in others if "<!-- end -->" in path.read_text()]
 
@@ -101,12 +101,12 @@ def test_every_needed_run_is_recorded(tables: dict[Kind, Results], name: str) ->
     assert list(map(str, missing)) == []
 
 
-def test_no_run_of_confidences_is_of_settings_that_nobody_asks_for(tables: dict[Kind, Results]) -> None:
+def test_every_recorded_confidence_run_is_used(tables: dict[Kind, Results]) -> None:
     asked = {job.settings_key for job in confidence.jobs(Scope(seeds=10))}
     assert {record.settings for record in tables["confidence"].records.values()} <= asked
 
 
-def test_results_were_made_with_the_settings_of_today(results: Results) -> None:
+def test_recorded_settings_are_the_current_ones(results: Results) -> None:
     jobs = [Job(dataset, variant, 0) for dataset in table2.DATASETS for variant in table2.VARIANTS]
     for job in jobs:
         recorded, today = results.meanings[job.settings_key], job.variant.settings(job.dataset).as_dict()
@@ -115,7 +115,7 @@ def test_results_were_made_with_the_settings_of_today(results: Results) -> None:
             assert {k: recorded[section][k] for k in shared} == {k: today[section][k] for k in shared}, str(job)
 
 
-def test_readme_has_no_number_outside_what_is_generated() -> None:
+def test_the_readme_has_no_number_outside_generated_blocks() -> None:
     text = (ROOT / "README.md").read_text()
     for generated in (r"<!-- (?!end).*?<!-- end -->", r"```.*?```", r"`[^`]*`", r"\]\([^)]*\)"):
         text = re.sub(generated, "", text, flags=re.S)
@@ -123,7 +123,7 @@ def test_readme_has_no_number_outside_what_is_generated() -> None:
 
 
 @pytest.mark.parametrize("name", PROSE)
-def test_the_text_around_numbers_holds_none(name: str) -> None:
+def test_templates_of_text_hold_no_numbers(name: str) -> None:
     source = ast.parse((ROOT / "reproduction" / f"{name}.py").read_text())
     typed = [text for text in _strings(source) if re.search(r"\d", re.sub(NAMES, "", text))]
     assert typed == []

@@ -30,8 +30,8 @@ SMALL = ("--datasets", "demo", "--methods", "label_propagation", "--seeds", "1",
 
 
 @dataclass
-class Said:
-    """How a command ended, and what it printed."""
+class CommandResult:
+    """Exit code and output of a command."""
 
     code: int | str | None
     out: str
@@ -41,17 +41,17 @@ class Said:
 @pytest.fixture
 def confgcn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Callable[..., Said]]:
+) -> Iterator[Callable[..., CommandResult]]:
     """The command line in this process, which spares the time that torch takes to be imported."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: str) -> Said:
+    def run(*words: str) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["confgcn", *words])
         with pytest.raises(SystemExit) as raised:
             main()
         captured = capsys.readouterr()
-        return Said(raised.value.code, captured.out, captured.err)
+        return CommandResult(raised.value.code, captured.out, captured.err)
 
     yield run
     for number, handler in handlers.items():
@@ -87,7 +87,7 @@ def with_a_run(folder: Path) -> Path:
     return folder
 
 
-def test_a_misspelt_name_is_an_error_of_usage(command: Command, tmp_path: Path) -> None:
+def test_a_misspelt_name_is_a_usage_error(command: Command, tmp_path: Path) -> None:
     result = command("reproduce", "tabel2")
     assert (result.returncode, result.stdout) == (2, "")
     assert "unknown table or figure 'tabel2': did you mean 'table2'?" in result.stderr
@@ -112,76 +112,78 @@ def test_a_misspelt_name_is_an_error_of_usage(command: Command, tmp_path: Path) 
         ((), "Missing argument"),
     ],
 )
-def test_what_cannot_be_used_is_named_and_nothing_is_written(
-    confgcn: Callable[..., Said], tmp_path: Path, words: tuple[str, ...], message: str
+def test_invalid_arguments_are_named_and_nothing_is_written(
+    confgcn: Callable[..., CommandResult], tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
-    said = confgcn("reproduce", *words)
-    assert (said.code, said.out) == (2, "")
-    assert message in said.err
+    result = confgcn("reproduce", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_in_place_of_the_folder_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_unchanged(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
-    assert said.code == 2
-    assert "not a directory" in said.err
+    result = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+    assert result.code == 2
+    assert "not a directory" in result.err
     assert everything(tmp_path) == {str(tmp_path / "out"): b"mine"}
 
 
 @pytest.mark.parametrize("beside", ["settings.json", "notes.md"])
-def test_a_folder_of_somebody_else_is_left_alone(confgcn: Callable[..., Said], tmp_path: Path, beside: str) -> None:
+def test_a_foreign_folder_is_unchanged(confgcn: Callable[..., CommandResult], tmp_path: Path, beside: str) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     (tmp_path / beside).write_text("{}")
     before = everything(tmp_path)
-    said = confgcn("reproduce", "table2", *SMALL, "--out", ".")
-    assert said.code == 2
-    assert "holds no results; choose another --out" in said.err
+    result = confgcn("reproduce", "table2", *SMALL, "--out", ".")
+    assert result.code == 2
+    assert "holds no results; choose another --out" in result.err
     assert everything(tmp_path) == before
 
 
-def test_there_is_nothing_to_render_without_numbers(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_render_only_without_numbers_is_a_usage_error(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    said = confgcn("reproduce", "table2", "--render-only", "--out", "out")
-    assert (said.code, said.out) == (2, "")
-    assert "out: holds no" in said.err
+    result = confgcn("reproduce", "table2", "--render-only", "--out", "out")
+    assert (result.code, result.out) == (2, "")
+    assert "out: holds no" in result.err
     assert [path.name for path in (tmp_path / "out").iterdir() if path.name != "run.lock"] == []
 
 
-def test_a_folder_in_use_is_exit_code_seven(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_folder_in_use_is_exit_code_seven(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     out = with_a_run(tmp_path / "out")
     with locked_folder(out):
         before = everything(out)
-        said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+        result = confgcn("reproduce", "table2", *SMALL, "--out", "out")
         assert everything(out) == before
-    assert said.code == 7
-    assert f"in use by process {os.getpid()}" in said.err
+    assert result.code == 7
+    assert f"in use by process {os.getpid()}" in result.err
 
 
-def test_a_table_without_runs_is_written_and_its_files_are_named(confgcn: Callable[..., Said], tmp_path: Path) -> None:
-    said = confgcn("reproduce", "table1", "--datasets", "demo", "--out", "out")
-    assert said.code == 0
-    assert said.out.split() == ["out/results.md", "out/table1.md", "out/table1.tex"]
+def test_a_table_without_runs_is_written_and_its_files_are_named(
+    confgcn: Callable[..., CommandResult], tmp_path: Path
+) -> None:
+    result = confgcn("reproduce", "table1", "--datasets", "demo", "--out", "out")
+    assert result.code == 0
+    assert result.out.split() == ["out/results.md", "out/table1.md", "out/table1.tex"]
     again = confgcn("reproduce", "table1", "--datasets", "demo", "--out", "out", "--json")
     assert (again.code, again.out.count("\n")) == (0, 1)
-    assert json.loads(again.out) == {"files": said.out.split(), "failures": {}}
+    assert json.loads(again.out) == {"files": result.out.split(), "failures": {}}
     assert "2,708" in (tmp_path / "out" / "table1.md").read_text()
 
 
-def test_what_is_there_is_rendered_without_a_run(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_render_only_uses_recorded_runs(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = with_a_run(tmp_path / "out")
     before = (out / "results.csv").read_bytes()
-    said = confgcn("reproduce", "figure2", "--datasets", "demo", "--render-only", "--out", "out")
-    assert said.code == 0, said.err
-    names = [Path(name).name for name in said.out.split()]
+    result = confgcn("reproduce", "figure2", "--datasets", "demo", "--render-only", "--out", "out")
+    assert result.code == 0, result.err
+    names = [Path(name).name for name in result.out.split()]
     assert names == ["results.md", "figure2.md", "figure2.tex", "figure2.svg", "figure2.png"]
     assert all((out / name).stat().st_size for name in names)
     assert (out / "results.csv").read_bytes() == before
     assert "| Kipf-GCN | 80.0 |" in (out / "figure2.md").read_text()
 
 
-def test_without_matplotlib_tables_are_written_all_the_same(command: Command, tmp_path: Path) -> None:
+def test_without_matplotlib_tables_are_still_written(command: Command, tmp_path: Path) -> None:
     out = with_a_run(tmp_path / "out")
     (tmp_path / "fake" / "matplotlib").mkdir(parents=True)
     (tmp_path / "fake" / "matplotlib" / "__init__.py").write_text("raise ImportError('not installed')")
@@ -196,47 +198,47 @@ def test_without_matplotlib_tables_are_written_all_the_same(command: Command, tm
     assert not list(out.glob("figure2.*g"))
 
 
-def test_a_run_that_fails_is_named_and_its_code_is_the_last_word(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_failed_run_is_named_and_decides_the_exit_code(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     key = Job("demo", Variant("LP", "label_propagation"), 0).key(None)
     with locked_folder(tmp_path / "out" / "runs" / f"{key}-default"):
-        said = confgcn("reproduce", "table2", *SMALL, "--out", "out", "--json")
-    assert said.code == 7
-    answer = json.loads(said.out)
+        result = confgcn("reproduce", "table2", *SMALL, "--out", "out", "--json")
+    assert result.code == 7
+    answer = json.loads(result.out)
     name, reason = next(iter(answer["failures"].items()))
     assert (name, "in use by process" in reason) == ("demo label_propagation default seed 0", True)
-    assert f"error: {name}: {reason}" in said.err
-    assert "runs needed: 1, already recorded: 0" in said.err
+    assert f"error: {name}: {reason}" in result.err
+    assert "runs needed: 1, already recorded: 0" in result.err
     assert "| LP | – |" in (tmp_path / "out" / "table2.md").read_text()
 
 
-def test_a_data_set_that_cannot_be_read_is_named_and_the_rest_is_rendered(
-    confgcn: Callable[..., Said], tmp_path: Path
+def test_an_unreadable_data_set_is_named_and_the_rest_is_rendered(
+    confgcn: Callable[..., CommandResult], tmp_path: Path
 ) -> None:
     with_a_run(tmp_path / "out")
     words = ("--datasets", "demo,cora", "--methods", "gcn", "--seeds", "1", "--data-dir", "nowhere")
-    said = confgcn("reproduce", "table1", "table2", *words, "--out", "out", "--json")
-    assert said.code == 4
-    answer = json.loads(said.out)
+    result = confgcn("reproduce", "table1", "table2", *words, "--out", "out", "--json")
+    assert result.code == 4
+    answer = json.loads(result.out)
     assert list(answer["failures"]) == ["cora", "table1"]
     assert answer["files"] == ["out/results.md", "out/table2.md", "out/table2.tex"]
-    assert f"error: cora: {answer['failures']['cora']}" in said.err
-    assert f"error: table1: {answer['failures']['table1']}" in said.err
-    assert "runs needed: 1, already recorded: 1" in said.err
+    assert f"error: cora: {answer['failures']['cora']}" in result.err
+    assert f"error: table1: {answer['failures']['table1']}" in result.err
+    assert "runs needed: 1, already recorded: 1" in result.err
     assert "| Kipf-GCN | 80.0 | – |" in (tmp_path / "out" / "table2.md").read_text()
 
 
-def test_a_damaged_table_of_results_is_an_error_of_the_data(confgcn: Callable[..., Said], tmp_path: Path) -> None:
+def test_a_corrupt_table_of_results_is_a_data_error(confgcn: Callable[..., CommandResult], tmp_path: Path) -> None:
     out = with_a_run(tmp_path / "out")
     with (out / "results.csv").open("a") as stream:
         stream.write("half a row\n")
     before = (out / "results.csv").read_bytes()
-    said = confgcn("reproduce", "table2", *SMALL, "--out", "out")
-    assert said.code == 3
-    assert "results.csv, line 3" in said.err
+    result = confgcn("reproduce", "table2", *SMALL, "--out", "out")
+    assert result.code == 3
+    assert "results.csv, line 3" in result.err
     assert (out / "results.csv").read_bytes() == before
 
 
-def test_without_a_checkout_it_says_where_to_get_one(tmp_path: Path) -> None:
+def test_without_a_checkout_the_error_says_what_to_do(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "site" / "confgcn", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     words = [sys.executable, "-m", "confgcn", "reproduce", "table1", "--datasets", "demo", "--out", "out"]

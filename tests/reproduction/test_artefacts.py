@@ -100,7 +100,7 @@ def test_the_same_numbers_give_the_same_bytes(name: str, numbers: dict[str, Any]
     assert dict(matplotlib.rcParams) == before
 
 
-def test_nothing_to_show_is_no_picture() -> None:
+def test_without_numbers_there_is_no_picture() -> None:
     pytest.importorskip("matplotlib")
     assert ARTEFACTS["figure2"].pictures({"datasets": {}}) == {}
 

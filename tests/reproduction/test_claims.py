@@ -21,7 +21,7 @@ def test_by_the_printed_formula_a_confident_neighbour_has_less_influence(precisi
     assert printed_influence(precision) == pytest.approx(1 / (0.5 * (precision + 1)))
 
 
-def test_its_runs_are_those_of_table_2() -> None:
+def test_the_jobs_are_runs_of_table_2() -> None:
     found = jobs(Scope(seeds=1))
     assert len(found) == len(set(found))
     assert set(found) <= set(jobs_of_table2(Scope(seeds=1)))
@@ -80,7 +80,7 @@ def numbers_of(
     }
 
 
-def test_every_claim_has_its_verdict() -> None:
+def test_every_claim_is_checked_once() -> None:
     claims = [check.claim for check in check_claims(numbers_of(means()))]
     assert len(claims) == len(set(claims)) == 8
     assert "label-specific" in claims[LABEL_SPECIFIC]
@@ -89,7 +89,7 @@ def test_every_claim_has_its_verdict() -> None:
     assert "trained models" in claims[TRAINED]
 
 
-def test_an_influence_is_one_number_whatever_is_measured() -> None:
+def test_influence_is_never_label_specific() -> None:
     assert check_claims(numbers_of())[LABEL_SPECIFIC] == check_claims(numbers_of(means()))[LABEL_SPECIFIC]
     assert check_claims(numbers_of())[LABEL_SPECIFIC].outcome == FAILS
 
@@ -104,7 +104,7 @@ def test_an_influence_is_one_number_whatever_is_measured() -> None:
     ],
     ids=["same label", "fewer neighbours", "confident neighbours", "precision"],
 )
-def test_a_claim_on_all_graphs_on_some_on_none_and_on_no_run(claim: int, name: str, yes: Any, no: Any) -> None:
+def test_a_claim_holds_on_all_some_or_no_graphs(claim: int, name: str, yes: Any, no: Any) -> None:
     for values, outcome in (((yes, yes), HOLDS), ((yes, no), PARTLY), ((no, no), FAILS)):
         found = numbers_of(*(means(**{name: value}) for value in values))
         assert check_claims(found)[claim].outcome == outcome
@@ -112,7 +112,7 @@ def test_a_claim_on_all_graphs_on_some_on_none_and_on_no_run(claim: int, name: s
         assert (check_claims(nothing)[claim].outcome, check_claims(nothing)[claim].evidence) == (UNKNOWN, "")
 
 
-def test_the_text_has_the_numbers_it_rests_on() -> None:
+def test_the_evidence_names_the_measured_numbers() -> None:
     found = check_claims(numbers_of(means(), means(auroc_influence=0.81, effective_neighbours=2.0)))
     assert "0.50 on graph0 (paper) and 0.81 on graph1 (paper)." in found[SAME_LABEL].evidence
     assert "3.99 of 4.00 on graph0 (paper) and 2.00 of 4.00 on graph1 (paper)." in found[FEWER].evidence
@@ -127,7 +127,7 @@ def test_both_presets_of_a_graph_are_cases() -> None:
     assert "0.90 on graph0 (paper) and 0.50 on graph0 (released)" in check_claims(found)[SAME_LABEL].evidence
 
 
-def test_a_preset_all_of_whose_runs_diverged_measures_nothing() -> None:
+def test_a_preset_with_only_diverged_runs_is_undetermined() -> None:
     diverged = dict.fromkeys(means()) | {"influence_by_precision": []}
     found = numbers_of(diverged)
     assert [check_claims(found)[c].outcome for c in (SAME_LABEL, FEWER, TRAINED, PRECISION)] == [UNKNOWN] * 4
@@ -135,7 +135,7 @@ def test_a_preset_all_of_whose_runs_diverged_measures_nothing() -> None:
     assert {row[1] for row in table.rows} == {"–"}
 
 
-def test_by_the_formula_a_confident_neighbour_has_less_influence() -> None:
+def test_the_claim_on_the_printed_formula_follows_from_the_example() -> None:
     assert check_claims(numbers_of())[FORMULA].outcome == FAILS
     assert check_claims(numbers_of(falls=False))[FORMULA].outcome == HOLDS
     text = check_claims(numbers_of(means()))[FORMULA].evidence
@@ -153,7 +153,7 @@ def test_by_the_formula_a_confident_neighbour_has_less_influence() -> None:
     ],
     ids=["clearly below", "not clearly", "above", "of few seeds", "not run"],
 )
-def test_is_gat_below_gcn_on_cora_ml(found: dict[str, Any] | None, outcome: str) -> None:
+def test_gat_below_gcn_needs_an_interval_below_zero(found: dict[str, Any] | None, outcome: str) -> None:
     assert check_claims(numbers_of(pairs={"GAT minus Kipf-GCN": found}))[GAT_BELOW].outcome == outcome
 
 
@@ -168,7 +168,7 @@ def test_is_gat_below_gcn_on_cora_ml(found: dict[str, Any] | None, outcome: str)
         (None, None, UNKNOWN),
     ],
 )
-def test_does_gpnn_collapse_on_cora_ml(
+def test_a_collapse_of_gpnn_needs_several_points(
     over_gcn: dict[str, float] | None, over_ggnn: dict[str, float] | None, outcome: str
 ) -> None:
     check = check_claims(numbers_of(pairs={"GPNN minus Kipf-GCN": over_gcn, "GPNN minus GGNN": over_ggnn}))[
@@ -179,14 +179,14 @@ def test_does_gpnn_collapse_on_cora_ml(
     assert ("GPNN minus GGNN: " in check.evidence) is (over_ggnn is not None)
 
 
-def test_a_comparison_of_few_seeds_leaves_the_other_to_decide() -> None:
+def test_a_comparison_with_few_seeds_does_not_decide() -> None:
     few = {"mean": -0.16, "low": None, "high": None}
     found = numbers_of(pairs={"GPNN minus Kipf-GCN": few, "GPNN minus GGNN": difference(0.02)})
     assert check_claims(found)[GPNN_COLLAPSES].outcome == FAILS
     assert "GPNN minus Kipf-GCN: −16.0 on cora_ml points" in check_claims(found)[GPNN_COLLAPSES].evidence
 
 
-def test_other_graphs_are_told_and_decide_nothing() -> None:
+def test_other_graphs_are_named_but_do_not_decide() -> None:
     found = numbers_of(pairs={"GAT minus Kipf-GCN": difference(0.02)})
     found["pairs"]["cora"] = {**found["pairs"]["cora"], "GAT minus Kipf-GCN": difference(-0.02)}
     check = check_claims(found)[GAT_BELOW]

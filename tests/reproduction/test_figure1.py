@@ -39,24 +39,24 @@ def candidate(comparison: ModelComparison) -> tuple[int, str]:
     return found["preference"], found["node"]["name"]
 
 
-def test_shown_is_what_influence_visibly_put_right(comparison: ModelComparison) -> None:
+def test_a_node_visibly_corrected_by_influence_is_preferred(comparison: ModelComparison) -> None:
     assert candidate(comparison) == (VISIBLE, "1")
 
 
-def test_else_what_was_put_right_otherwise_in_the_most_mixed_neighbourhood(even: ModelComparison) -> None:
+def test_otherwise_a_gained_node_in_the_most_mixed_neighbourhood_is_shown(even: ModelComparison) -> None:
     assert candidate(even) == (GAINED, "1")  # of 1 and 3, the one around which half the labels differ
     only_three = replace(even, confgcn=replace(even.confgcn, logits=even.gcn.logits.clone()))
     only_three.confgcn.logits[3] = even.confgcn.logits[3]
     assert candidate(only_three) == (GAINED, "3")
 
 
-def test_where_nothing_is_gained_any_node_that_can_be_drawn_will_do(comparison: ModelComparison) -> None:
+def test_without_gained_nodes_any_drawable_node_is_shown(comparison: ModelComparison) -> None:
     preference, name = candidate(replace(comparison, gcn=comparison.confgcn))
     assert preference == ANY
     assert int(comparison.graph.degrees[int(name)]) in figure1.DRAWABLE
 
 
-def test_where_no_node_can_be_drawn_none_is_shown(comparison: ModelComparison) -> None:
+def test_without_drawable_nodes_none_is_shown(comparison: ModelComparison) -> None:
     path = Graph.build(
         [(node, node + 1) for node in range(6)], np.eye(7), comparison.graph.labels, test=[1, 2, 3, 4, 5]
     )
@@ -80,13 +80,15 @@ def seed_result(preferences: list[int], seed: int = 0) -> dict[str, Any]:
     ],
     ids=["the first of the best", "a later one that is better", "the first that has any"],
 )
-def test_of_all_seeds_the_first_that_shows_most_is_shown(seeds: list[dict[str, Any]], shown: tuple[int, int]) -> None:
+def test_the_first_of_the_most_preferred_candidates_is_shown(
+    seeds: list[dict[str, Any]], shown: tuple[int, int]
+) -> None:
     found = figure1._combined(seeds)
     assert (found["shown"]["preference"], found["shown"]["seed"]) == shown
     assert found["counts"] == [{"seed": seed} for seed in range(len(seeds))]
 
 
-def test_without_a_candidate_there_are_counts_alone() -> None:
+def test_without_candidates_there_are_only_counts() -> None:
     assert figure1._combined([seed_result([]), seed_result([], seed=1)]) == {
         "counts": [{"seed": 0}, {"seed": 1}],
         "shown": None,
@@ -168,7 +170,7 @@ def test_other_settings_are_trained_again(
 
 
 @pytest.mark.usefixtures("trained")
-def test_numbers_of_an_earlier_version_are_made_again(results: Results) -> None:
+def test_numbers_of_an_earlier_version_are_recomputed(results: Results) -> None:
     write_atomic(results.file("figure1"), to_json({"datasets": {"demo": {"counts": []}}}))
     assert seeds_of(figure1.numbers(Scope(seeds=1), results)) == [0]
 
@@ -190,7 +192,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_models_are_trained_and_counted_and_one_that_diverges_is_left_out(results: Results) -> None:
+def test_models_are_trained_and_diverged_ones_left_out(results: Results) -> None:
     demo = figure1.numbers(Scope(seeds=2), results)["datasets"]["demo"]
     assert [(count["preset"], count["seed"]) for count in demo["counts"]] == [("quick", 0), ("quick", 1)]
     assert len({tuple(count.values())[2:] for count in demo["counts"]}) == 2  # two seeds, two models
@@ -199,7 +201,7 @@ def test_models_are_trained_and_counted_and_one_that_diverges_is_left_out(result
     assert len(neighbours) - 1 in figure1.DRAWABLE
 
 
-def test_without_gcn_no_case_is_made(comparison: ModelComparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_gcn_there_is_no_comparison(comparison: ModelComparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure1, "_trained", lambda *_: None)
     assert figure1._comparisons(comparison.graph, 0) == []
 
@@ -248,7 +250,9 @@ def found(*runs: dict[str, Any], uniform_prediction: str = "Theory", influence: 
     ],
     ids=["half of them", "one preset of two", "few", "none to put right", "no run"],
 )
-def test_at_least_half_have_to_be_lost_without_influence(runs: list[dict[str, Any]], outcome: str) -> None:
+def test_the_claim_needs_half_of_the_gained_nodes_to_be_lost_without_influence(
+    runs: list[dict[str, Any]], outcome: str
+) -> None:
     (check,) = check_claims({"datasets": {"demo": found(*runs)}})
     assert check.outcome == outcome
 
@@ -263,7 +267,7 @@ def test_counts_are_added_over_the_runs_of_a_preset() -> None:
     assert "11 others are gained" in check.evidence
 
 
-def test_the_text_says_what_the_picture_shows() -> None:
+def test_the_evidence_describes_the_picture() -> None:
     (check,) = check_claims({"datasets": {"demo": found()}})
     assert "node 31336 in run 4 of ConfGCN `paper`" in check.evidence
     assert "ConfGCN predicts the same label" in check.evidence
@@ -275,12 +279,12 @@ def test_the_text_says_what_the_picture_shows() -> None:
     ("influence", "words"),
     [(0.75, "is 25.0 %"), (1.001, "is 0.1 %"), (1.000234, "is 0.02 %"), (1.0, "is 0 %")],
 )
-def test_the_text_says_how_far_the_influences_are_apart(influence: float, words: str) -> None:
+def test_the_evidence_names_the_largest_deviation_of_an_influence(influence: float, words: str) -> None:
     (check,) = check_claims({"datasets": {"demo": found(influence=influence)}})
     assert words in check.evidence
 
 
-def test_counts_without_a_node_to_show_are_judged_all_the_same() -> None:
+def test_counts_without_a_node_to_show_decide_the_claim() -> None:
     nothing_shown = {**found(counts("a", 4, 2)), "shown": None}
     (check,) = check_claims({"datasets": {"demo": nothing_shown}})
     assert check.outcome == HOLDS
@@ -296,7 +300,7 @@ def test_the_table_has_a_row_for_each_neighbour() -> None:
     assert all(len(row) == len(table.header) for row in table.rows)
 
 
-def test_two_panels_a_data_set_and_a_circle_for_each_node() -> None:
+def test_there_are_two_panels_per_data_set_and_a_circle_per_node() -> None:
     pytest.importorskip("matplotlib")
     nothing_shown = {**found(), "shown": None}
     figure = draw({"datasets": {"demo": found(), "citeseer": nothing_shown, "cora": found()}})
@@ -317,7 +321,7 @@ def test_it_can_be_written() -> None:
     assert ARTEFACTS["figure1"].pictures({"datasets": {"demo": found()}}).keys() == {"figure1.svg", "figure1.png"}
 
 
-def test_nothing_to_show() -> None:
+def test_without_runs_there_is_no_picture_and_no_table() -> None:
     assert draw({"datasets": {}}) is None
     assert tables({"datasets": {}}) == {}
     assert check_claims({"datasets": {}})[0].outcome == UNKNOWN

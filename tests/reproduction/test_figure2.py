@@ -25,7 +25,7 @@ from reproduction.table2 import GCN, RELEASED, UNIFORM
 from reproduction.table2 import jobs as jobs_of_table2
 
 
-def test_its_runs_are_those_of_table_2() -> None:
+def test_the_jobs_are_runs_of_table_2() -> None:
     assert set(jobs(Scope(seeds=1))) <= set(jobs_of_table2(Scope(seeds=1)))
 
 
@@ -41,7 +41,9 @@ def test_a_line_has_four_means_by_either_quantity(results: Results, keep: Callab
     assert [cell["std"] for cell in line["degree"]] == pytest.approx([0.0] * 4)
 
 
-def test_what_confgcn_has_more_is_paired_by_seed_in_every_group(results: Results, keep: Callable[..., None]) -> None:
+def test_differences_from_confgcn_are_paired_by_seed_in_every_group(
+    results: Results, keep: Callable[..., None]
+) -> None:
     own = {"accuracy_by_entropy": (0.9, 0.8, 0.7, 0.6), "accuracy_by_degree": (0.9, 0.9, 0.9, 0.8)}
     theirs = {"accuracy_by_entropy": (0.9, 0.7, 0.8, 0.3), "accuracy_by_degree": (0.8, 0.8, 0.8, 0.9)}
     keep("demo", RELEASED, *[0.5] * 6, **own)
@@ -69,7 +71,7 @@ def test_lines_come_in_the_order_of_the_legend(results: Results, keep: Callable[
     assert [line["title"] for line in lines] == sorted([GCN.title, RELEASED.title], key=titles.index)
 
 
-def test_a_line_all_of_whose_runs_diverged_is_left_out(results: Results, keep: Callable[..., None]) -> None:
+def test_a_line_with_only_diverged_runs_is_left_out(results: Results, keep: Callable[..., None]) -> None:
     keep("demo", GCN, None, None)
     assert numbers(Scope(datasets=("demo",)), results) == {"datasets": {"demo": []}}
 
@@ -129,7 +131,9 @@ def test_the_table_has_eight_groups() -> None:
     ],
     ids=["all", "one does not", "none", "no run"],
 )
-def test_does_every_method_fall_with_entropy(entropies: list[Sequence[float]], outcome: str) -> None:
+def test_the_claim_on_mixed_neighbourhoods_compares_the_outer_groups(
+    entropies: list[Sequence[float]], outcome: str
+) -> None:
     lines = [line(str(place), entropy) for place, entropy in enumerate(entropies)]
     assert check_claims(numbers_of(*lines))[MIXED].outcome == outcome
 
@@ -144,12 +148,14 @@ def test_does_every_method_fall_with_entropy(entropies: list[Sequence[float]], o
     ],
     ids=["all", "one does not", "none", "no run"],
 )
-def test_do_many_neighbours_make_every_method_worse(degrees: list[Sequence[float]], outcome: str) -> None:
+def test_the_claim_on_many_neighbours_compares_the_last_two_groups(
+    degrees: list[Sequence[float]], outcome: str
+) -> None:
     lines = [line(str(place), degree=degree) for place, degree in enumerate(degrees)]
     assert check_claims(numbers_of(*lines))[MANY].outcome == outcome
 
 
-def test_the_ends_of_confgcn_are_told() -> None:
+def test_the_evidence_names_the_accuracies_of_the_compared_groups() -> None:
     found = check_claims(numbers_of(line("GAT"), line(RELEASED.title, (0.95, 0.9, 0.8, 0.65), (0.9, 0.9, 0.75, 0.5))))
     assert "95.0 and 65.0 on cora_ml" in found[MIXED].evidence
     assert "the lowest and the highest group of neighbourhood label entropy" in found[MIXED].evidence
@@ -179,19 +185,19 @@ def test_the_ends_of_confgcn_are_told() -> None:
         "one rival of few seeds",
     ],
 )
-def test_is_confgcn_best_in_every_group(gcn: Groups, gat: Groups, outcome: str) -> None:
+def test_the_claim_to_be_best_needs_every_group(gcn: Groups, gat: Groups, outcome: str) -> None:
     assert check_claims(against(gcn, gat))[BEST].outcome == outcome
 
 
 @pytest.mark.parametrize("absent", [*BASELINES, RELEASED.title])
-def test_without_confgcn_or_a_rival_it_is_not_compared(absent: str) -> None:
+def test_without_confgcn_or_a_baseline_the_claims_are_undetermined(absent: str) -> None:
     lines = [line(title, less=everywhere(CLEAR)) for title in (*BASELINES, RELEASED.title) if title != absent]
     for claim in (BEST, GAINS):
         check = check_claims(numbers_of(*lines))[claim]
         assert (check.outcome, check.evidence) == (UNKNOWN, "")
 
 
-def test_groups_above_and_below_are_counted_for_each_rival() -> None:
+def test_groups_above_and_below_are_counted_for_each_baseline() -> None:
     gcn = {"entropy": [CLEAR, CLEAR, UNCLEAR, BELOW], "degree": [CLEAR, CLEAR, CLEAR, CLEAR]}
     gat = {"entropy": [BELOW, BELOW, BELOW, UNCLEAR], "degree": [UNCLEAR, UNCLEAR, None, FEW]}
     text = check_claims(against(gcn, gat))[BEST].evidence
@@ -221,19 +227,19 @@ TOO_LITTLE = (0.001, PRINTED_GAIN / 2 - 0.001, 0.05)
     ],
     ids=["half of what is printed", "less than half", "not clear", "not there", "few seeds"],
 )
-def test_does_it_gain_points_among_nodes_of_the_highest_degree(
+def test_the_claimed_gain_needs_half_of_the_printed_one(
     gcn: Difference | None, gat: Difference | None, outcome: str
 ) -> None:
     assert check_claims(against(top(gcn), top(gat)))[GAINS].outcome == outcome
 
 
-def test_a_gain_on_one_data_set_of_two_is_one_in_part() -> None:
+def test_a_gain_on_one_of_two_data_sets_holds_in_part() -> None:
     yes, no = against(top(CLEAR), top(CLEAR)), against(top(CLEAR), top(UNCLEAR))
     both = {"datasets": {"cora_ml": yes["datasets"]["cora_ml"], "cora": no["datasets"]["cora_ml"]}}
     assert check_claims(both)[GAINS].outcome == PARTLY
 
 
-def test_the_gain_is_told_over_every_rival_and_over_the_control() -> None:
+def test_the_evidence_names_the_gain_over_baselines_and_control() -> None:
     found = against(top(CLEAR), top(BELOW))
     text = check_claims(found)[GAINS].evidence
     assert "+3.0 [+2.0, +4.0] over Kipf-GCN on cora_ml and −3.0 [−4.0, −2.0] over GAT on cora_ml" in text
@@ -253,7 +259,7 @@ def test_a_row_of_panels_for_each_data_set() -> None:
     assert [len(axis.containers) for axis in figure.axes] == [2, 2, 1, 1]
 
 
-def test_nothing_to_show() -> None:
+def test_without_runs_there_is_no_picture_and_no_table() -> None:
     nothing: dict[str, Any] = {"datasets": {"cora": []}}
     assert draw(nothing) is None
     assert tables(nothing) == {}

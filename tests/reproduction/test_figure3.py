@@ -46,13 +46,13 @@ def test_two_layers_are_runs_of_table_2() -> None:
         assert Job("citeseer", line, 0).settings_key in keys
 
 
-def test_every_line_that_is_compared_is_run() -> None:
+def test_every_compared_line_has_jobs() -> None:
     wanted = set(jobs(Scope(seeds=1)))
     lines = {line for pair in (*BASELINES, *CONTROLS) for line in pair}
     assert {Job("citeseer", with_depth(line, depth), 0) for line in lines for depth in DEPTHS} <= wanted
 
 
-def test_a_rival_is_kipf_gcn_and_a_control_differs_in_the_influence_alone() -> None:
+def test_baselines_are_kipf_gcn_and_controls_differ_only_in_the_influence() -> None:
     assert {other[0] for _, other in BASELINES} == {GCN}
     assert {one[0] for one, _ in BASELINES} == {RELEASED, PAPER}
     as_they_are = (RELEASED, LINEAR), (GCN, RELU)
@@ -63,7 +63,7 @@ def test_a_rival_is_kipf_gcn_and_a_control_differs_in_the_influence_alone() -> N
     assert {one[1] for one, _ in CONTROLS} == {RELU, LINEAR}
 
 
-def test_a_cell_stands_at_its_depth(results: Results, keep: Callable[..., None]) -> None:
+def test_a_cell_is_at_its_depth(results: Results, keep: Callable[..., None]) -> None:
     keep("citeseer", with_depth((GCN, LINEAR), 5), 0.6, None)
     found = numbers(Scope(), results)
     assert found["depths"] == list(DEPTHS) == list(range(1, 11))
@@ -76,18 +76,18 @@ def test_a_cell_stands_at_its_depth(results: Results, keep: Callable[..., None])
     assert not any(lines[GCN.title, RELU]["cells"])
 
 
-def test_a_fall_is_from_the_depth_that_is_best_on_average() -> None:
+def test_a_drop_starts_at_the_depth_with_the_best_mean() -> None:
     # 0.8 is the best of seed 0, but not of the mean
     assert drops([{0: 0.8, 1: 0.6}, {0: 0.7, 1: 0.9}, {0: 0.1, 1: 0.2}]) == pytest.approx({0: 0.6, 1: 0.7})
 
 
-def test_a_fall_is_of_the_seeds_that_have_both_ends() -> None:
+def test_a_drop_uses_the_seeds_that_both_depths_have() -> None:
     assert drops([{0: 0.5}, {0: 0.7, 1: 0.7}, {1: 0.4, 2: 0.4}]) == pytest.approx({1: 0.3})
     assert drops([{0: 0.5}, {}, {0: 0.4}]) == {}
     assert drops([{0: 0.5}, {0: 0.5}, {}]) == {}
 
 
-def test_what_does_not_fall_falls_by_nothing() -> None:
+def test_without_a_drop_the_drop_is_zero() -> None:
     assert drops([{0: 0.5, 1: 0.5}, {0: 0.7, 1: 0.8}]) == {0: 0.0, 1: 0.0}
 
 
@@ -103,9 +103,7 @@ def three_deep(monkeypatch: pytest.MonkeyPatch, keep: Callable[..., None]) -> Ca
     return add
 
 
-def test_lines_are_compared_at_every_depth_and_by_how_far_they_fall(
-    results: Results, three_deep: Callable[..., None]
-) -> None:
+def test_lines_are_compared_at_every_depth_and_by_their_drop(results: Results, three_deep: Callable[..., None]) -> None:
     three_deep((RELEASED, LINEAR), 0.7, 0.8, 0.6)
     three_deep((GCN, RELU), 0.6, 0.8, 0.2)
     three_deep((UNIFORM, LINEAR), 0.7, 0.7, 0.6)
@@ -205,7 +203,7 @@ def test_printed_numbers_are_the_measured_ones() -> None:
         "nothing",
     ],
 )
-def test_is_it_above_at_every_depth(baselines: list[dict[str, Any]], outcome: str) -> None:
+def test_the_claim_to_be_above_needs_every_depth(baselines: list[dict[str, Any]], outcome: str) -> None:
     assert check_claims(numbers_of(baselines=baselines))[ABOVE].outcome == outcome
 
 
@@ -221,7 +219,7 @@ def test_is_it_above_at_every_depth(baselines: list[dict[str, Any]], outcome: st
     ],
     ids=["less", "one of two", "not less", "few seeds", "one of few seeds", "not run"],
 )
-def test_does_it_fall_less_and_are_the_influences_the_reason(drops: list[Difference], outcome: str) -> None:
+def test_the_claims_about_the_drop_need_a_smaller_drop(drops: list[Difference], outcome: str) -> None:
     pairs = [pair(SAME, SAME, SAME, drop=drop) for drop in drops]
     of_rivals, of_controls = check_claims(numbers_of(baselines=pairs)), check_claims(numbers_of(controls=pairs))
     assert (of_rivals[GRADUAL].outcome, of_rivals[CAUSED].outcome) == (outcome, UNKNOWN)
@@ -235,14 +233,14 @@ def test_depths_are_counted_for_each_pair() -> None:
     assert "c is above d at 1 and below at 2 of 3 depths on citeseer" in text
 
 
-def test_every_fall_is_told_and_by_how_much_they_differ() -> None:
+def test_the_evidence_names_drops_and_their_differences() -> None:
     lines = [line("Kipf-GCN", STEEP, drop=0.5), line(RELEASED.title, GENTLE, LINEAR, drop=0.03), line("other", GENTLE)]
     found = check_claims(numbers_of(*lines, baselines=[pair(SAME, SAME, SAME, drop=LESS)]))[GRADUAL]
     assert "on citeseer, in points: Kipf-GCN, with ReLU, 50.0; ConfGCN `released`, without ReLU, 3.0." in found.evidence
     assert "Differences of the drops: this minus that on citeseer, −2.0 [−3.0, −1.0]." in found.evidence
 
 
-def test_what_the_influences_change_is_told_by_itself() -> None:
+def test_the_evidence_for_the_cause_names_the_controls_only() -> None:
     found = check_claims(numbers_of(line("Kipf-GCN", STEEP, drop=0.5), controls=[pair(SAME, SAME, SAME, drop=FEW)]))
     assert found[CAUSED].evidence == "Differences of the drops: this minus that on citeseer, +2.0."
     assert "Differences of the drops" not in found[GRADUAL].evidence
@@ -262,7 +260,7 @@ def test_a_panel_for_each_activation() -> None:
     assert gap[0].get_ydata().tolist() == [60.0, 50.0]
 
 
-def test_nothing_to_show() -> None:
+def test_without_runs_there_is_no_picture_and_no_table() -> None:
     nothing = numbers_of(line("Kipf-GCN", (None, None, None)))
     assert draw(nothing) is None
     assert tables(nothing) == {}

@@ -23,12 +23,12 @@ def test_removed_terms_have_weight_zero_and_nothing_else_changes() -> None:
     assert without(PAPER, ()).settings("citeseer") == plain
 
 
-def test_terms_go_one_after_the_other_and_one_at_a_time() -> None:
+def test_terms_are_removed_cumulatively_and_one_at_a_time() -> None:
     assert CUMULATIVE == (("reg",), ("reg", "const"), ("reg", "const", "label"), ("reg", "const", "label", "smooth"))
     assert SINGLE == (("reg",), ("const",), ("label",), ("smooth",))
 
 
-def test_a_term_that_is_absent_already_needs_no_other_run() -> None:
+def test_removing_a_term_with_zero_weight_needs_no_run() -> None:
     wanted = jobs(Scope(seeds=1, datasets=("citeseer",)))
     keys = {job.settings_key for job in wanted if job.variant.preset == "released"}
     # all terms; four steps; three more single ones; but two that remove L_label alone, whose weight is zero there
@@ -107,12 +107,12 @@ def numbers_of(*presets: dict[str, Any]) -> dict[str, Any]:
         "no full objective",
     ],
 )
-def test_does_every_term_help(found: dict[str, Any], outcome: str) -> None:
+def test_the_claim_needs_every_removal_to_lower_the_accuracy(found: dict[str, Any], outcome: str) -> None:
     (check,) = check_claims(numbers_of(found))
     assert check.outcome == outcome
 
 
-def test_the_text_names_every_term_and_what_is_left_without_them() -> None:
+def test_the_evidence_names_every_term_and_the_bare_objective() -> None:
     (check,) = check_claims(numbers_of(preset(HELPS, NOTHING, HARMS, HELPS, zero_weight=("label",))))
     assert "L_reg −2.0 [−3.0, −1.0], L_const 0.0 [−1.0, +1.0] and L_smooth −2.0 [−3.0, −1.0] points" in check.evidence
     assert "The weight of L_label is already zero" in check.evidence
@@ -159,7 +159,7 @@ def test_it_can_be_written() -> None:
     }
 
 
-def test_nothing_to_show() -> None:
+def test_without_runs_there_is_no_picture_and_no_table() -> None:
     nothing = numbers_of({**preset(HELPS), "full": None})
     assert draw(nothing) is None
     assert tables(nothing) == {}

@@ -1,4 +1,4 @@
-"""Which folder can be used, and what is read and rendered from the numbers in it."""
+"""Accepted folders, and reading and rendering the numbers in one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=["empty", "settings", "lock", "files of one figure", "the page", "cut off while it was written", "results"],
 )
-def test_a_folder_that_holds_results_or_names_of_ours_alone_can_be_used(
+def test_a_folder_with_results_or_only_own_files_is_accepted(
     folder_with: Callable[..., Path], names: tuple[str, ...]
 ) -> None:
     folder = folder_with(*names)
@@ -76,12 +76,12 @@ def test_a_folder_that_holds_results_or_names_of_ours_alone_can_be_used(
     ],
     ids=["a thesis", "a thesis with settings", "a site", "another figure", "another format", "a copy"],
 )
-def test_a_folder_that_holds_anything_else_is_refused(folder_with: Callable[..., Path], names: tuple[str, ...]) -> None:
+def test_a_folder_with_other_files_is_refused(folder_with: Callable[..., Path], names: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="is not empty and holds no results; choose another --out"):
         check_folder(folder_with(*names))
 
 
-def test_a_folder_that_is_not_there_can_be_made_and_a_file_is_none(tmp_path: Path) -> None:
+def test_a_missing_folder_is_accepted_and_a_file_is_refused(tmp_path: Path) -> None:
     check_folder(tmp_path / "new" / "folder")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
@@ -101,7 +101,7 @@ def test_a_folder_that_is_not_there_can_be_made_and_a_file_is_none(tmp_path: Pat
         (("overview",), (), "results.csv"),
     ],
 )
-def test_rendering_needs_the_runs_or_what_was_looked_at(
+def test_rendering_needs_the_recorded_runs_or_numbers(
     folder_with: Callable[..., Path], what: tuple[str, ...], there: tuple[str, ...], missing: str | None
 ) -> None:
     folder, artefacts = folder_with(*there), artefacts_named(what)
@@ -112,7 +112,7 @@ def test_rendering_needs_the_runs_or_what_was_looked_at(
         check_renderable(folder, artefacts)
 
 
-def test_a_report_is_every_table_and_figure_whose_numbers_are_there(folder: Path) -> None:
+def test_a_report_holds_the_numbers_that_are_present(folder: Path) -> None:
     (folder / "settings.json").write_text("{}")
     assert read_report(folder) == {"overview": OVERVIEW, "presets": PRESETS, "about": NOTHING}
     for name in NUMBERS:
@@ -120,13 +120,13 @@ def test_a_report_is_every_table_and_figure_whose_numbers_are_there(folder: Path
     assert list(read_report(folder)) == list(NUMBERS)
 
 
-def test_numbers_that_are_damaged_are_named(folder: Path) -> None:
+def test_a_corrupt_file_of_numbers_is_named(folder: Path) -> None:
     (folder / "table1.json").write_text("{")
     with pytest.raises(CorruptFileError, match=r"table1\.json: corrupt"):
         read_report(folder)
 
 
-def test_what_is_asked_for_is_rendered_and_the_page_shows_all_that_is_there(folder: Path) -> None:
+def test_selected_artefacts_are_rendered_and_the_page_shows_all_present(folder: Path) -> None:
     files = render(folder, ("presets", "table2"))
     assert [file.name for file in files] == ["results.md", "presets.md", "presets.tex"]
     assert all(file.parent == folder and file.stat().st_size for file in files)
@@ -152,7 +152,7 @@ def test_pictures_come_after_all_tables(folder: Path) -> None:
     check_folder(folder)
 
 
-def test_numbers_of_another_version_are_an_error_that_says_so(tmp_path: Path) -> None:
+def test_numbers_of_another_version_are_reported(tmp_path: Path) -> None:
     (tmp_path / "about.json").write_text('{"runs": 0}')
     (tmp_path / "figure3.json").write_text('{"lines": []}')
     with pytest.raises(CorruptFileError, match="another version"):
@@ -169,9 +169,7 @@ def test_numbers_of_another_version_are_an_error_that_says_so(tmp_path: Path) ->
     ],
     ids=["a number", "a title that is no text", "a mean that is no number", "lists"],
 )
-def test_numbers_in_a_form_that_nothing_is_drawn_from_are_of_another_version(
-    folder: Path, numbers: dict[str, Any]
-) -> None:
+def test_numbers_of_an_unexpected_form_are_reported(folder: Path, numbers: dict[str, Any]) -> None:
     (folder / "presets.json").write_bytes(to_json(numbers))
     before = sorted(file.name for file in folder.iterdir())
     with pytest.raises(

@@ -13,7 +13,7 @@ def test_a_difference_has_its_sign() -> None:
     assert (signed(0.0126), signed(-0.0126), signed(0.0126, 2)) == ("+1.3", "−1.3", "+1.26")
 
 
-def test_what_rounds_to_zero_has_no_sign() -> None:
+def test_a_value_that_rounds_to_zero_has_no_sign() -> None:
     assert (signed(0.0), signed(-0.0004), signed(0.0004), signed(-0.0004, 2)) == ("0.0", "0.0", "0.0", "−0.04")
 
 
@@ -44,7 +44,7 @@ def test_mean_and_deviation() -> None:
         ({"mean": None, "std": None, "runs": 3, "diverged": 3}, "diverged"),
     ],
 )
-def test_an_accuracy_says_how_many_runs_diverged(cell: dict[str, Any], text: str) -> None:
+def test_an_accuracy_names_the_number_of_diverged_runs(cell: dict[str, Any], text: str) -> None:
     assert accuracy_text(cell) == text
 
 

@@ -61,7 +61,7 @@ def test_another_seed_setting_or_method_has_another_key(other: Job) -> None:
     assert other.key(None) != Job("demo", GCN, 0).key(None)
 
 
-def test_what_is_measured_of_a_run_has_its_own_key_and_leaves_those_of_the_paper_as_they_were() -> None:
+def test_the_kind_changes_the_key_of_confidence_runs_only() -> None:
     paper, confidence = Job("demo", GCN, 0), Job("demo", GCN, 0, "confidence")
     assert paper.key(None) == digest([paper.settings_key, 0, graph_key("demo", 0, None)])
     assert confidence.key(None) != paper.key(None)
@@ -80,7 +80,7 @@ def test_the_names_of_preset_and_row_do_not_matter() -> None:
     assert len({settings_key(variant, "cora_ml") for variant in variants}) == 2  # where `tuned` differs
 
 
-def test_a_setting_that_has_its_default_does_not_enter() -> None:
+def test_a_default_setting_does_not_change_the_key() -> None:
     written_out = GCN.changed("Kipf-GCN", activation="relu", hidden_dim=16, evaluate_every=1)
     assert settings_key(written_out, "demo") == settings_key(GCN, "demo")
     assert settings_key(GCN.changed("Kipf-GCN", activation="identity"), "demo") != settings_key(GCN, "demo")
@@ -115,20 +115,20 @@ def test_the_seed_draws_the_split_where_none_is_published() -> None:
     assert [Job("cora", GCN, seed).split_seed for seed in (0, 3)] == [0, 0]
 
 
-def test_changes_add_up_and_the_last_counts() -> None:
+def test_changes_accumulate_and_the_last_wins() -> None:
     variant = GCN.changed("deep", num_layers=4).changed("deeper", num_layers=6, dropout=0.0)
     settings = variant.settings("demo")
     assert (settings.model["num_layers"], settings.model["dropout"]) == (6, 0.0)
     assert (variant.title, GCN.changes) == ("deeper", ())
 
 
-def test_a_job_is_named_by_what_it_is() -> None:
+def test_a_job_is_named_by_its_settings() -> None:
     assert str(Job("demo", GCN, 3)) == "demo gcn default seed 3"
     deep = Variant("x", "confgcn", "paper").changed("x", num_layers=4, activation="identity")
     assert str(Job("cora", deep, 0)) == "cora confgcn paper num_layers=4 activation=identity seed 0"
 
 
-def test_a_change_that_is_no_setting_is_refused() -> None:
+def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'dropout'"):
         settings_key(GCN.changed("x", dropuot=0.1), "demo")
 
@@ -154,6 +154,6 @@ def test_data_sets_and_methods_can_be_chosen() -> None:
         ({"methods": ("gnc",)}, "did you mean 'gcn'"),
     ],
 )
-def test_what_cannot_be_used_is_named(wrong: dict[str, Any], message: str) -> None:
+def test_an_invalid_scope_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Scope(**wrong)

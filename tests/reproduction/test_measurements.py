@@ -1,4 +1,4 @@
-"""What is measured of a trained model, against its own predictions."""
+"""Measurements of a trained model, compared with its predictions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_everything_is_measured_of_confgcn(run: tuple[Path, Measurements]) -> No
     assert (found.processor_seconds, found.epochs) == (1.5, 3)
 
 
-def test_quarters_of_the_test_nodes_have_its_accuracy(run: tuple[Path, Measurements]) -> None:
+def test_the_mean_over_quartile_groups_is_the_test_accuracy(run: tuple[Path, Measurements]) -> None:
     found = run[1]
     for quarters in (found.accuracy_by_entropy, found.accuracy_by_degree, found.accuracy_by_probability):
         assert quarters is not None
@@ -137,22 +137,22 @@ def missing_of(found: ConfidenceMeasurements) -> set[str]:
     return {name for name, value in zip(CONFIDENCE_NAMES, found.cells(), strict=True) if value is None}
 
 
-def test_nothing_is_measured_that_has_no_column(plain: Measured, perturbed: Measured) -> None:
+def test_every_measurement_has_a_column(plain: Measured, perturbed: Measured) -> None:
     assert len(CONFIDENCE_NAMES) == len(set(CONFIDENCE_NAMES))
     for measured in (plain, perturbed):
         assert set(measured.found.numbers) <= set(CONFIDENCE_NAMES)
 
 
-def test_of_an_undisturbed_run_all_is_measured_but_flips_and_sets(plain: Measured) -> None:
+def test_a_run_on_the_original_graph_has_all_measurements_but_flips_and_sets(plain: Measured) -> None:
     errors = {name for name in DECISIONS if name.startswith("error")}  # of those accepted, if any are
     assert missing_of(plain.found) - errors == {"flips_found", *SET_NAMES}
 
 
-def test_of_a_disturbed_run_all_is_measured(perturbed: Measured) -> None:
+def test_a_run_on_a_modified_graph_has_all_measurements(perturbed: Measured) -> None:
     assert missing_of(perturbed.found) <= {name for name in DECISIONS if name.startswith("error")}
 
 
-def test_what_the_run_says_of_itself_is_passed_on(plain: Measured) -> None:
+def test_the_metrics_of_the_run_are_included(plain: Measured) -> None:
     for name in ("test_accuracy", "validation_accuracy", "epochs"):
         assert plain.found.get(name) == plain.metrics[name]
     assert plain.found.get("processor_seconds") == 1.5
@@ -172,7 +172,7 @@ def test_scores_are_of_the_test_nodes(plain: Measured) -> None:
     assert plain.found.get("uniform_accuracy") == pytest.approx(float(uniform_right))
 
 
-def test_one_temperature_is_scaled_by_and_nothing_else(plain: Measured) -> None:
+def test_scaled_scores_use_a_single_temperature(plain: Measured) -> None:
     held_out, labels, nodes = plain.graph.validation, plain.graph.labels, plain.graph.test
     logits = plain.prediction.logits.double()
     temperatures = torch.linspace(-8, 1, 900).exp()
@@ -184,7 +184,7 @@ def test_one_temperature_is_scaled_by_and_nothing_else(plain: Measured) -> None:
     assert {f"scaled_{name}" for name in SCALED} <= set(plain.found.numbers)
 
 
-def test_silent_nodes_are_those_without_a_label_in_their_component(plain: Measured) -> None:
+def test_no_label_measurements_are_of_nodes_without_a_label_in_their_component(plain: Measured) -> None:
     silent = plain.graph.test[~reached_by_labels(plain.graph)[plain.graph.test]]
     confidence, predicted = plain.probabilities[silent].max(1)
     assert plain.found.get("no_label_nodes") == len(silent) > 50
@@ -207,7 +207,7 @@ def test_decisions_are_checked_on_the_test_nodes(plain: Measured) -> None:
     assert plain.found.get("accepted_5") <= plain.found.get("accepted_10")
 
 
-def test_flips_found_are_the_share_of_flips_among_as_many_suspects(perturbed: Measured) -> None:
+def test_flips_found_is_the_share_of_flips_among_as_many_suspicious_labels(perturbed: Measured) -> None:
     true, seen = load_demo().labels, perturbed.graph.labels
     flipped = (true != seen).nonzero().flatten().tolist()
     assert len(flipped) == 14
@@ -218,7 +218,7 @@ def test_flips_found_are_the_share_of_flips_among_as_many_suspects(perturbed: Me
 
 @pytest.mark.parametrize("kind", SET_SCORES)
 @pytest.mark.parametrize("level", COVERAGES)
-def test_sets_keep_their_promise_where_validation_nodes_were_held_back(
+def test_sets_reach_their_coverage_when_validation_nodes_were_held_back(
     perturbed: Measured, kind: str, level: int
 ) -> None:
     assert len(perturbed.graph.validation) == 250

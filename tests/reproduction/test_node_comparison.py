@@ -38,7 +38,7 @@ def test_a_near_tie_is_not_visible(comparison: ModelComparison) -> None:
 
 
 @pytest.mark.parametrize(("away", "seen"), [(VISIBLE * 1.01, [1, 2]), (VISIBLE * 0.99, [1])])
-def test_visible_is_an_influence_so_far_from_the_mean_of_the_neighbourhood(
+def test_an_influence_far_from_the_mean_of_the_neighbourhood_is_visible(
     comparison: ModelComparison, away: float, seen: list[int]
 ) -> None:
     influence = comparison.confgcn.influence

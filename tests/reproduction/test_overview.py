@@ -15,13 +15,13 @@ from reproduction.table2 import GCN, RELEASED, UNIFORM
 from reproduction.table2 import jobs as jobs_of_table2
 
 
-def test_but_for_the_demo_graph_its_runs_are_those_of_table_2() -> None:
+def test_except_for_the_demo_graph_the_jobs_are_runs_of_table_2() -> None:
     found = jobs(Scope(seeds=1))
     assert len(found) == 2 * len(DATASETS)
     assert {job.dataset for job in set(found) - set(jobs_of_table2(Scope(seeds=1)))} == {"demo"}
 
 
-def test_accuracies_stand_side_by_side_and_groups_are_those_of_the_demo_graph(
+def test_accuracies_are_per_data_set_and_groups_are_of_the_demo_graph(
     results: Results, keep: Callable[..., None]
 ) -> None:
     says, right = (0.2, 0.3, 0.4, 0.5), (0.6, 0.7, 0.8, 0.9)
@@ -38,7 +38,7 @@ def test_accuracies_stand_side_by_side_and_groups_are_those_of_the_demo_graph(
     assert [cell["mean"] for cell in found["accuracy"]] == pytest.approx(right)
 
 
-def test_on_other_data_sets_the_groups_are_still_there(results: Results, keep: Callable[..., None]) -> None:
+def test_the_groups_do_not_depend_on_the_selected_data_sets(results: Results, keep: Callable[..., None]) -> None:
     keep("demo", RELEASED, 0.7, mean_probability=(0.5,) * 4, accuracy_by_probability=(1.0,) * 4)
     found = numbers(Scope(datasets=("cora",)), results)
     assert list(found["datasets"]) == ["cora"]
@@ -69,7 +69,7 @@ NOTHING: dict[str, Any] = {
 }
 
 
-def test_the_tables_have_what_the_panels_show() -> None:
+def test_the_tables_hold_the_numbers_of_the_panels() -> None:
     influence, probability = tables(NUMBERS).values()
     assert list(influence.header) == ["", "cora", "demo"]
     assert influence.rows == [
@@ -88,7 +88,7 @@ def test_without_groups_there_is_one_table() -> None:
     assert [row[1] for row in tables(NOTHING)["influence"].rows] == ["–", "–"]
 
 
-def test_marks_of_one_data_set_stand_side_by_side_and_groups_are_joined() -> None:
+def test_markers_of_one_data_set_are_side_by_side_and_groups_are_joined() -> None:
     pytest.importorskip("matplotlib")
     figure = draw(NUMBERS)
     assert figure is not None

@@ -1,4 +1,4 @@
-"""The page of results: what is there is on it, and nothing else."""
+"""The results page shows the numbers that are present."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_section_has_its_title_its_note_and_its_tables_with_their_captions() -
         assert (f"![{artefact.title}]({name}.svg)" in section) is (artefact.draw is not None)
 
 
-def test_only_what_was_measured_is_on_it_in_the_order_of_the_paper() -> None:
+def test_the_page_shows_present_artefacts_in_the_order_of_the_paper() -> None:
     text = page({"figure2": FIGURE2, "about": ABOUT, "table2": table2(10)})
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads == ["## Summary", f"## {ARTEFACTS['table2'].title}", f"## {ARTEFACTS['figure2'].title}"]
@@ -72,7 +72,7 @@ def test_only_what_was_measured_is_on_it_in_the_order_of_the_paper() -> None:
     assert "| GAT | 50.0 ± 1.0 | 50.0 ± 1.0 |" in text
 
 
-def test_it_says_how_much_was_run_when_and_on_what() -> None:
+def test_the_page_names_runs_dates_and_machine() -> None:
     text = page({"about": ABOUT, "table2": table2(10)})
     for words in ("1,234 runs", "2026-11-15 to 2026-11-16", "10 seeds", "2 cores of an Abacus", "torch 2.13.0"):
         assert words in text
@@ -83,7 +83,7 @@ def test_it_says_how_much_was_run_when_and_on_what() -> None:
 @pytest.mark.parametrize(
     ("runs", "words"), [((3, 10), "3 to 10 seeds"), ((2, 2), "2 seeds"), ((), "no run of Table 2")]
 )
-def test_it_says_over_how_many_seeds(runs: tuple[int, ...], words: str) -> None:
+def test_the_page_names_the_number_of_seeds(runs: tuple[int, ...], words: str) -> None:
     assert words in page({"about": ABOUT, "table2": table2(*runs)})
 
 
@@ -103,6 +103,6 @@ def test_pictures_come_from_the_folder_of_images() -> None:
     assert "figure2.svg" not in page({**report, "figure2": {"datasets": {"demo": []}}})
 
 
-def test_without_runs_it_says_so() -> None:
+def test_a_page_without_runs_states_it() -> None:
     nothing = {"runs": 0, "dates": [], "environments": []}
     assert "No runs." in page({"about": nothing})

@@ -12,7 +12,7 @@ from reproduction.plots import FILLS, MARKERS, STYLE, draw_line, new_figure, plo
 matplotlib = pytest.importorskip("matplotlib")
 
 
-def test_the_settings_of_the_caller_are_left_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_matplotlib_settings_of_the_caller_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
     before = dict(matplotlib.rcParams)
     with plot_style():
@@ -21,7 +21,7 @@ def test_the_settings_of_the_caller_are_left_as_they_were(monkeypatch: pytest.Mo
     assert dict(matplotlib.rcParams) == before
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ResourceError, match=r"pip install 'confgcn\[figures\]'"):
         plot_style()

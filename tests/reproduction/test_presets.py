@@ -21,7 +21,7 @@ def test_with_table_2_and_the_confidences_every_preset_of_every_method_is_shown(
     assert in_table | set(beyond) == {(method, preset) for method in METHODS for preset in preset_names(method)}
 
 
-def test_what_limits_the_paper_is_asked_one_change_at_a_time() -> None:
+def test_the_limits_of_paper_change_one_option_at_a_time() -> None:
     assert [dict(variant.changes) for variant in LIMITS] == [
         {},
         {"normalisation": "softmax"},
@@ -31,7 +31,7 @@ def test_what_limits_the_paper_is_asked_one_change_at_a_time() -> None:
     assert {variant.preset for variant in LIMITS} == {"paper"}
 
 
-def test_runs_stand_in_their_rows(results: Results, keep: Callable[..., None]) -> None:
+def test_runs_are_in_their_rows(results: Results, keep: Callable[..., None]) -> None:
     keep("demo", PAPER, 0.5, 0.7)
     found = numbers(Scope(datasets=("demo",), methods=("confgcn",)), results)
     assert found["datasets"] == ["demo"]
@@ -51,7 +51,7 @@ NUMBERS = {
 }
 
 
-def test_accuracies_stand_under_their_graphs() -> None:
+def test_accuracies_are_in_the_columns_of_their_graphs() -> None:
     found = tables(NUMBERS)
     assert list(found) == ["limits", "others"]
     assert list(found["limits"].header) == ["", "cora", "demo"]
@@ -59,7 +59,7 @@ def test_accuracies_stand_under_their_graphs() -> None:
     assert found["others"].rows == []
 
 
-def test_what_has_fewer_runs_than_the_others_of_its_table_says_so() -> None:
+def test_a_cell_with_fewer_runs_than_others_names_their_number() -> None:
     ten, three = ({"mean": 0.5, "std": 0.01, "runs": runs, "diverged": 0} for runs in (10, 3))
     rows = [{"title": "a", "cells": {"cora": ten, "demo": three}}, {"title": "b", "cells": {"cora": ten, "demo": None}}]
     few = [{"title": "c", "cells": {"cora": three, "demo": three}}]

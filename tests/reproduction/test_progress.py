@@ -12,7 +12,7 @@ from reproduction.tasks import Diverged, Failure
 JOB = Job("demo", Variant("Kipf-GCN", "gcn"), 3)
 
 
-def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_and_failed_or_diverged_runs_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     bar = ProgressBar()
     bar.on_plan(total=12, finished=9)
     bar.on_run(JOB, Measurements(test_accuracy=0.5))
@@ -27,19 +27,19 @@ def test_the_plan_and_every_run_that_has_no_result_are_said_at_once(capsys: pyte
     assert "3/3" in captured.err
 
 
-def test_what_a_user_should_know_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notices_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressBar().on_notice("computing figure1")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "note: computing figure1\n")
 
 
-def test_where_nothing_is_missing_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_missing_runs_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
     bar = ProgressBar()
     bar.on_plan(total=12, finished=12)
     bar.close()
     assert capsys.readouterr().err.strip() == "note: runs needed: 12, already recorded: 12"
 
 
-def test_a_bar_that_never_began_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_that_never_started_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressBar().close()
     assert capsys.readouterr().err.strip() == ""

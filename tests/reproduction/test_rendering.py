@@ -20,7 +20,7 @@ def test_markdown_has_a_rule_and_numbers_on_the_right(table: Table) -> None:
     )  # fmt: skip
 
 
-def test_latex_is_a_whole_booktabs_table(table: Table) -> None:
+def test_latex_is_a_complete_booktabs_table(table: Table) -> None:
     assert table.latex() == (
         "\\begin{table}\n"
         "\\centering\n"
@@ -49,7 +49,7 @@ def test_latex_is_a_whole_booktabs_table(table: Table) -> None:
         ("ConfGCN `paper`, `a_b`", r"ConfGCN \texttt{paper}, \texttt{a\_b}"),
     ],
 )
-def test_what_latex_would_misread_is_escaped(text: str, latex: str) -> None:
+def test_special_characters_of_latex_are_escaped(text: str, latex: str) -> None:
     assert f"{latex} & x \\\\" in Table("", ["", ""], [[text, "x"]]).latex()
     assert f"| {text} | x |" in Table("", ["", ""], [[text, "x"]]).markdown()
 

@@ -1,4 +1,4 @@
-"""A small reproduction, stopped, failed, begun again: every run is done once, and kept."""
+"""A small reproduction that is stopped, fails and is restarted: every run is done and recorded once."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     return Story(out, stopped, rows_when_stopped, failed, failures, rows_when_failed, finished, at_last)
 
 
-def test_every_run_is_done_once_though_two_rows_show_it(story: Story) -> None:
+def test_a_run_that_two_rows_share_is_done_once(story: Story) -> None:
     results = Results(story.out)
     assert len(results.records) == RUNS
     assert len(rows(story.out)) == 1 + RUNS
@@ -131,7 +131,7 @@ def test_every_run_is_done_once_though_two_rows_show_it(story: Story) -> None:
     assert lp["cells"]["demo"]["accuracy"]["runs"] == 2
 
 
-def test_a_stop_keeps_what_is_finished_and_the_next_call_goes_on(story: Story) -> None:
+def test_a_stop_keeps_finished_runs_and_the_next_call_continues(story: Story) -> None:
     assert (story.stopped.plan, len(story.stopped.outcomes)) == ((RUNS, 0), 1)
     assert len(story.rows_when_stopped) == 2
     assert story.failed.plan == (RUNS, 1)
@@ -139,7 +139,7 @@ def test_a_stop_keeps_what_is_finished_and_the_next_call_goes_on(story: Story) -
     assert rows(story.out)[:2] == story.rows_when_stopped
 
 
-def test_a_failure_is_named_stops_nothing_and_is_tried_again(story: Story) -> None:
+def test_a_failure_is_named_and_retried_and_other_runs_continue(story: Story) -> None:
     ((name, failure),) = story.failures.items()
     job = Job("demo", LP, 0)
     assert (name, failure.exit_code) == (str(job), 7)
@@ -151,7 +151,7 @@ def test_a_failure_is_named_stops_nothing_and_is_tried_again(story: Story) -> No
     assert rows(story.out)[:RUNS] == story.rows_when_failed
 
 
-def test_a_run_that_diverged_is_kept_as_such_and_not_repeated(story: Story) -> None:
+def test_a_diverged_run_is_recorded_and_not_repeated(story: Story) -> None:
     diverged = [record for record in Results(story.out).records.values() if record.method == "gcn"]
     assert [(record.outcome, record.measured) for record in diverged] == [("diverged", Measurements())] * 2
     diverged_runs = [outcome for job, outcome in story.failed.outcomes if job.variant == DIVERGES]
@@ -169,7 +169,7 @@ def test_recorded_runs_are_those_that_were_reported(story: Story) -> None:
             assert record.measured.test_accuracy == pytest.approx(outcome.test_accuracy, rel=1e-5)
 
 
-def test_hashes_have_their_meanings_beside_them(story: Story) -> None:
+def test_hashes_have_entries_in_the_settings_file(story: Story) -> None:
     results = Results(story.out)
     for record in results.records.values():
         assert results.meanings[record.settings]["method"] == record.method
@@ -183,7 +183,7 @@ def test_nothing_unfinished_is_left_behind(story: Story) -> None:
     assert list(story.out.glob("*.tmp")) == []
 
 
-def test_when_all_is_there_nothing_is_run_and_nothing_changes(story: Story) -> None:
+def test_with_all_runs_recorded_nothing_changes(story: Story) -> None:
     before = {path: path.read_bytes() for path in story.out.iterdir() if path.is_file()}
     recorder = Recorder()
     assert reproduce(request(story.out), recorder) == {}
@@ -191,7 +191,7 @@ def test_when_all_is_there_nothing_is_run_and_nothing_changes(story: Story) -> N
     assert before == {path: path.read_bytes() for path in before}
 
 
-def test_rendering_alone_runs_nothing(story: Story) -> None:
+def test_render_only_does_no_runs(story: Story) -> None:
     recorder = Recorder()
     more = Scope(seeds=5, datasets=("demo",))
     alone = ReproductionRequest(("table2",), more, out=story.out, render_only=True)
@@ -208,9 +208,7 @@ def test_the_page_and_the_tables_are_written(story: Story) -> None:
     assert read_report(story.out).keys() == {"table2", "about"}
 
 
-def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
-    story: Story, tmp_path: Path, nothing_is_run: list[Task]
-) -> None:
+def test_a_run_with_an_incomplete_line_is_repeated(story: Story, tmp_path: Path, nothing_is_run: list[Task]) -> None:
     out = tmp_path / "out"
     out.mkdir()
     whole = (story.out / "results.csv").read_bytes()
@@ -231,9 +229,7 @@ def test_a_run_whose_line_was_cut_off_by_a_crash_is_asked_for_again(
     ],
     ids=["a file", "a folder of somebody else"],
 )
-def test_a_place_that_is_not_ours_is_left_alone(
-    tmp_path: Path, prepare: Callable[[Path], object], message: str
-) -> None:
+def test_a_foreign_folder_or_file_is_unchanged(tmp_path: Path, prepare: Callable[[Path], object], message: str) -> None:
     out = tmp_path / "out"
     prepare(out)
     before = sorted(path.name for path in tmp_path.rglob("*"))
@@ -242,7 +238,7 @@ def test_a_place_that_is_not_ours_is_left_alone(
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
-def test_a_damaged_table_stops_everything_before_anything_is_run(tmp_path: Path) -> None:
+def test_a_corrupt_table_is_reported_before_any_run(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("run,settings\na,b\n")
     recorder = Recorder()
     with pytest.raises(CorruptFileError, match="columns"):
@@ -251,7 +247,7 @@ def test_a_damaged_table_stops_everything_before_anything_is_run(tmp_path: Path)
     assert (tmp_path / "results.csv").read_text() == "run,settings\na,b\n"
 
 
-def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_path: Path) -> None:
+def test_the_directory_of_a_recorded_run_is_removed(story: Story, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(story.out, out)
     (out / "runs" / f"{next(iter(Results(out).records))}-default").mkdir()
@@ -259,7 +255,7 @@ def test_a_folder_left_between_a_row_and_its_run_is_cleared(story: Story, tmp_pa
     assert list((out / "runs").iterdir()) == []
 
 
-def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_path: Path) -> None:
+def test_render_only_creates_no_folder(story: Story, tmp_path: Path) -> None:
     missing = ReproductionRequest(("table2",), Scope(), out=tmp_path / "none", render_only=True)
     with pytest.raises(UsageError, match=r"holds no results\.csv"):
         reproduce(missing, Recorder())
@@ -268,7 +264,7 @@ def test_rendering_alone_makes_no_folder_and_trains_nothing(story: Story, tmp_pa
         reproduce(ReproductionRequest(("figure1",), Scope(), out=story.out, render_only=True), Recorder())
 
 
-def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
+def test_a_table_without_runs_can_be_rendered(tmp_path: Path) -> None:
     counts = ReproductionRequest(("table1",), Scope(datasets=("demo",)), out=tmp_path)
     reproduce(counts, Recorder())
     before = (tmp_path / "table1.json").read_bytes()
@@ -278,7 +274,7 @@ def test_counts_alone_can_be_rendered(tmp_path: Path) -> None:
     assert "No runs." in (tmp_path / "results.md").read_text()
 
 
-def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
+def test_an_unreadable_data_set_is_named_once_and_others_continue(
     tmp_path: Path, nothing_is_run: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
@@ -303,7 +299,7 @@ def test_a_data_set_that_cannot_be_read_is_named_once_and_stops_nothing(
 
 
 @pytest.mark.usefixtures("nothing_is_run")
-def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: Path) -> None:
+def test_a_failed_table_is_named_and_the_others_are_written(tmp_path: Path) -> None:
     scope = Scope(seeds=1, datasets=("cora",), data_dir=NOWHERE)
     failures = reproduce(ReproductionRequest(("table1", "figure1", "presets"), scope, out=tmp_path), Recorder())
     assert [(name, failure.exit_code) for name, failure in failures.items()] == [
@@ -315,7 +311,7 @@ def test_a_table_that_cannot_be_made_is_named_and_the_others_are_made(tmp_path: 
     assert read_report(tmp_path).keys() == {"presets", "about"}
 
 
-def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_different_kinds_are_recorded_separately(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asks_for(kind: Kind) -> Artefact:
         jobs = {"jobs": lambda scope: scope.jobs((), [FEAT], kind), "kind": kind}
         return Artefact(kind, kind, "", lambda *_: {}, lambda _: {}, **jobs)
@@ -336,14 +332,14 @@ def test_a_run_of_one_kind_does_not_hide_that_of_another(tmp_path: Path, monkeyp
 
 
 @pytest.mark.usefixtures("nothing_is_run")
-def test_what_takes_its_time_without_a_run_is_announced(tmp_path: Path) -> None:
+def test_artefacts_without_runs_are_announced(tmp_path: Path) -> None:
     recorder = Recorder()
     reproduce(ReproductionRequest(("table1", "table2"), Scope(seeds=1, datasets=("demo",)), out=tmp_path), recorder)
     assert recorder.notices == ["computing table1"]
 
 
 @pytest.mark.usefixtures("nothing_is_run")
-def test_who_takes_over_from_a_process_that_was_killed_is_told(tmp_path: Path) -> None:
+def test_taking_over_the_lock_of_a_killed_process_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run.lock").write_text("4711")
     recorder = Recorder()
     reproduce(request(tmp_path), recorder)

@@ -1,4 +1,4 @@
-"""The table of finished runs: read back as it was kept, mended after a crash, never harmed."""
+"""The tables of recorded runs: reading, appending, recovery after a crash, corrupt files."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def three(results: Results, record: MakeRecord) -> Results:
     return results
 
 
-def test_what_is_read_back_is_what_was_kept(three: Results) -> None:
+def test_records_are_read_back_unchanged(three: Results) -> None:
     again = Results(three.folder)
     assert again.records == three.records
     assert list(again.records) == list(three.records)
     assert again.meanings == three.meanings == {"settings": {"a": 1}}
 
 
-def test_numbers_are_rounded_once_and_nothing_stays_nothing(three: Results) -> None:
+def test_numbers_are_rounded_and_missing_values_stay_missing(three: Results) -> None:
     first, second, _ = three.records.values()
     assert first.measured == Measurements(
         test_accuracy=0.666667,
@@ -58,7 +58,7 @@ def test_numbers_are_rounded_once_and_nothing_stays_nothing(three: Results) -> N
     assert (first.outcome, first.changes, first.seed) == ("finished", "num_layers=3 activation=identity", 0)
 
 
-def test_the_columns_stand_once_and_every_run_has_a_line(three: Results, record: MakeRecord) -> None:
+def test_there_is_one_header_and_one_line_per_run(three: Results, record: MakeRecord) -> None:
     again = Results(three.folder)
     again.add(record(Job("demo", GCN, 0), test_accuracy=0.1), {})
     header, *lines = three.table.read_text().splitlines()
@@ -66,7 +66,7 @@ def test_the_columns_stand_once_and_every_run_has_a_line(three: Results, record:
     assert [line.split(",")[0] for line in lines] == list(again.records)
 
 
-def test_a_line_that_was_cut_off_is_dropped_and_all_others_keep_their_bytes(three: Results) -> None:
+def test_an_incomplete_last_line_is_dropped_and_the_others_are_unchanged(three: Results) -> None:
     whole = three.table.read_bytes()
     start = whole[:-1].rindex(b"\n") + 1
     for end in (start + 1, (start + len(whole)) // 2, len(whole) - 1):
@@ -77,7 +77,7 @@ def test_a_line_that_was_cut_off_is_dropped_and_all_others_keep_their_bytes(thre
         assert three.table.read_bytes() == whole[:start]
 
 
-def test_after_mending_the_lost_run_can_be_added_again(three: Results) -> None:
+def test_a_dropped_run_can_be_added_again(three: Results) -> None:
     whole = three.table.read_bytes()
     last = list(three.records.values())[-1]
     three.table.write_bytes(whole[:-9])
@@ -88,9 +88,7 @@ def test_after_mending_the_lost_run_can_be_added_again(three: Results) -> None:
 
 
 @pytest.mark.parametrize("kept", [3, len(",".join(COLUMNS)), len(",".join(COLUMNS)) + 9])
-def test_a_crash_in_the_first_write_leaves_a_table_that_can_be_begun_again(
-    results: Results, record: MakeRecord, kept: int
-) -> None:
+def test_after_a_crash_in_the_first_write_a_run_can_be_added(results: Results, record: MakeRecord, kept: int) -> None:
     only = record(Job("demo", GCN, 0), test_accuracy=0.5)
     results.add(only, {})
     whole = results.table.read_bytes()
@@ -102,7 +100,7 @@ def test_a_crash_in_the_first_write_leaves_a_table_that_can_be_begun_again(
     assert again.table.read_bytes() == whole
 
 
-def test_a_whole_table_is_not_written_again(three: Results) -> None:
+def test_a_complete_table_is_not_rewritten(three: Results) -> None:
     before = three.table.stat().st_mtime_ns, three.table.stat().st_ino
     Results(three.folder).drop_incomplete_row()
     assert (three.table.stat().st_mtime_ns, three.table.stat().st_ino) == before
@@ -119,7 +117,7 @@ def test_a_whole_table_is_not_written_again(three: Results) -> None:
     ],
     ids=["other version", "another table", "short row", "no number", "no seed"],
 )
-def test_a_table_that_is_not_ours_is_named_and_left_alone(
+def test_a_table_of_another_format_is_refused_and_unchanged(
     three: Results, change: Callable[[str], str], message: str
 ) -> None:
     text = change(three.table.read_text())
@@ -168,13 +166,13 @@ def test_a_folder_that_holds_nothing_has_no_records(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_of_a_header_alone_gets_no_second_one(results: Results, record: MakeRecord) -> None:
+def test_a_table_with_only_a_header_gets_no_second_one(results: Results, record: MakeRecord) -> None:
     results.table.write_text(",".join(COLUMNS) + "\n")
     Results(results.folder).add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
     assert len(Results(results.folder).records) == 1
 
 
-def test_a_table_without_what_its_hashes_stand_for_is_not_used(results: Results, record: MakeRecord) -> None:
+def test_a_table_without_its_settings_file_is_refused(results: Results, record: MakeRecord) -> None:
     results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"e" * 16: {}})
     results.legend.unlink()
     with pytest.raises(CorruptFileError, match=r"settings\.json: missing"):
@@ -186,7 +184,7 @@ def confident(record: MakeRecord, job: Job, **numbers: float) -> RunRecord:
     return replace(record(job), outcome="finished" if numbers else "diverged", measured=ConfidenceMeasurements(numbers))
 
 
-def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRecord) -> None:
+def test_confidence_runs_have_their_own_table(results: Results, record: MakeRecord) -> None:
     results.add(record(Job("demo", GCN, 0), test_accuracy=0.5), {"paper": {"a": 1}})
     before = results.table.read_bytes(), results.legend.read_bytes()
     other = Results(results.folder, "confidence")
@@ -200,7 +198,7 @@ def test_confidences_have_a_table_of_their_own(results: Results, record: MakeRec
     assert Results(results.folder, "confidence").meanings == {"settings": {"b": 2}}
 
 
-def test_confidences_there_and_back(results: Results, record: MakeRecord) -> None:
+def test_confidence_records_are_read_back_unchanged(results: Results, record: MakeRecord) -> None:
     kept = Results(results.folder, "confidence")
     everything = {name: (number + 1) / 7 for number, name in enumerate(CONFIDENCE_NAMES)}
     for seed, numbers in enumerate((everything, {}, {"ece": 1e-12, "no_label_nodes": 73})):
@@ -215,7 +213,7 @@ def test_confidences_there_and_back(results: Results, record: MakeRecord) -> Non
     assert again.runs("demo", GCN).keys() == {0, 1, 2}
 
 
-def test_a_cut_off_line_of_confidences_is_mended_with_their_own_columns(results: Results, record: MakeRecord) -> None:
+def test_an_incomplete_line_of_confidences_is_dropped(results: Results, record: MakeRecord) -> None:
     kept = Results(results.folder, "confidence")
     for seed in range(2):
         kept.add(confident(record, Job("demo", GCN, seed, "confidence"), nll=0.5), {"e" * 16: {}})
@@ -234,13 +232,13 @@ def test_a_table_of_one_kind_is_not_read_as_the_other(results: Results, record: 
         Results(results.folder, "confidence")
 
 
-def test_a_table_that_is_no_text_is_not_read(results: Results) -> None:
+def test_a_table_that_is_not_text_is_refused(results: Results) -> None:
     results.table.write_bytes(b"\xff\xfe\n")
     with pytest.raises(CorruptFileError, match="not readable as text"):
         Results(results.folder)
 
 
-def test_what_a_hash_stands_for_is_there_or_the_file_is_corrupt(three: Results) -> None:
+def test_a_hash_without_an_entry_is_a_corrupt_file(three: Results) -> None:
     assert three.meaning("settings") == {"a": 1}
     three.meanings["odd"] = 5  # type: ignore[assignment]
     for key in ("odd", "none"):
@@ -249,13 +247,13 @@ def test_what_a_hash_stands_for_is_there_or_the_file_is_corrupt(three: Results) 
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "1e999"])
-def test_a_number_that_is_not_finite_is_no_result(three: Results, number: str) -> None:
+def test_a_number_that_is_not_finite_is_refused(three: Results, number: str) -> None:
     three.table.write_text(three.table.read_text().replace("0.666667", number))
     with pytest.raises(CorruptFileError, match=r"results\.csv, line 2: not a row of results \(.* is not finite\)"):
         Results(three.folder)
 
 
-def test_a_cell_without_end_is_a_corrupt_file(three: Results) -> None:
+def test_an_unterminated_cell_is_a_corrupt_file(three: Results) -> None:
     three.table.write_text(three.table.read_text().replace("0.666667", '"' + "x" * 200_000))
     with pytest.raises(CorruptFileError, match=r"results\.csv"):
         Results(three.folder)
@@ -293,6 +291,6 @@ def test_another_processor_is_another_environment(monkeypatch: pytest.MonkeyPatc
     assert key != before
 
 
-def test_a_processor_without_a_name_has_another_word(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_processor_without_a_name_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(results_module, "CPU_INFO", tmp_path / "none")
     assert environment()[1]["processor"]

@@ -1,4 +1,4 @@
-"""Means, deviations and paired differences of a handful of runs, by hand."""
+"""Means, deviations and paired differences of a few runs, computed by hand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def runs(record: MakeRecord) -> Callable[[dict[int, float | None]], Runs]:
     return make
 
 
-def test_mean_and_sample_deviation_are_over_the_runs_that_ended(runs: Callable[..., Runs]) -> None:
+def test_mean_and_deviation_exclude_diverged_runs(runs: Callable[..., Runs]) -> None:
     cell = accuracy_cell(runs({0: 0.5, 1: None, 2: 0.7, 3: 0.9}))
     assert cell == {"mean": pytest.approx(0.7), "std": pytest.approx(0.2), "runs": 4, "diverged": 1}
 
@@ -70,7 +70,7 @@ def test_a_difference_is_over_the_seeds_that_both_have(runs: Callable[..., Runs]
 
 
 @pytest.mark.parametrize(("pairs", "is_told"), [(1, False), (FEWEST_PAIRS - 1, False), (FEWEST_PAIRS, True)])
-def test_of_few_pairs_nothing_is_said_about_how_steady_they_are(pairs: int, is_told: bool) -> None:
+def test_few_pairs_have_no_interval(pairs: int, is_told: bool) -> None:
     found = paired(dict.fromkeys(range(pairs), 0.75), dict.fromkeys(range(pairs + 3), 0.5))
     bound = 0.25 if is_told else None
     assert found == {"mean": 0.25, "low": bound, "high": bound, "pairs": pairs}
@@ -162,7 +162,7 @@ def test_no_difference_is_neither_above_nor_below() -> None:
     assert (is_above(None), is_below(None)) == (False, False)
 
 
-def test_an_interval_is_there_where_there_are_pairs_enough() -> None:
+def test_an_interval_needs_enough_pairs() -> None:
     found = [{"mean": 0.1, "low": 0.0, "high": 0.2}, {"mean": 0.1, "low": None, "high": None}, None]
     assert [has_interval(difference) for difference in found] == [True, False, False]
 

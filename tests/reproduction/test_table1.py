@@ -16,7 +16,7 @@ from reproduction.results import Results
 from reproduction.table1 import PUBLISHED, check_claims, tables
 
 
-def test_a_graph_that_the_paper_does_not_have_is_described_all_the_same(results: Results) -> None:
+def test_a_graph_outside_the_paper_is_described_too(results: Results) -> None:
     columns = table1.numbers(Scope(seeds=3, datasets=("demo",)), results)["datasets"]
     assert columns.keys() == {"demo"}
     found, expected = columns["demo"], describe(load_graph("demo"))
@@ -27,7 +27,7 @@ def test_a_graph_that_the_paper_does_not_have_is_described_all_the_same(results:
 
 
 @pytest.mark.real_data
-def test_where_the_split_is_drawn_the_mismatch_is_that_of_all_draws(results: Results, data_dir: Path) -> None:
+def test_the_mismatch_of_a_drawn_split_is_a_mean_over_draws(results: Results, data_dir: Path) -> None:
     scope = Scope(seeds=3, datasets=("cora_ml",), data_dir=data_dir)
     found = table1.numbers(scope, results)["datasets"]["cora_ml"]
     draws = [load_graph("cora_ml", data_dir=data_dir, split_seed=seed) for seed in range(3)]
@@ -60,7 +60,7 @@ def rows_of(numbers: dict[str, Any]) -> dict[str, list[str]]:
     return {row[0]: list(row[1:]) for row in table.rows}
 
 
-def test_the_paper_stands_beside_what_is_there() -> None:
+def test_published_and_counted_numbers_are_in_neighbouring_rows() -> None:
     rows = rows_of({"datasets": {"cora": column(), "demo": column(edges=None)}})
     assert rows["nodes, paper"] == ["2,708", "–"]
     assert rows["nodes"] == ["2,708", "2,708"]
@@ -70,7 +70,7 @@ def test_the_paper_stands_beside_what_is_there() -> None:
     assert rows["label rate"] == ["0.0517"] * 2
 
 
-def test_a_mismatch_over_drawn_splits_has_its_deviation_and_one_of_nothing_a_dash() -> None:
+def test_a_mismatch_over_draws_has_a_deviation_and_a_missing_one_is_a_dash() -> None:
     rows = rows_of({"datasets": {"cora_ml": column(std=0.003), "cora": column()}})
     assert rows["mismatched edges between training nodes / all edges (literal)"] == ["0.0008 ± 0.0030", "0.0008"]
     assert rows["mismatched / all edges between training nodes"][1] == "–"
@@ -107,7 +107,9 @@ def graphs(literal: dict[str, float | None], truth: dict[str, float]) -> dict[st
     ],
     ids=["in both readings", "in the literal one", "with all labels", "in neither", "an edge is missing"],
 )
-def test_is_cora_ml_the_most_mixed(literal: dict[str, float | None], truth: dict[str, float], outcome: str) -> None:
+def test_the_claim_on_cora_ml_needs_the_highest_mismatch(
+    literal: dict[str, float | None], truth: dict[str, float], outcome: str
+) -> None:
     (check,) = check_claims(graphs(literal, truth))
     assert check.outcome == outcome
     for share, name in [*zip(literal.values(), literal, strict=True), *zip(truth.values(), truth, strict=True)]:
@@ -116,18 +118,18 @@ def test_is_cora_ml_the_most_mixed(literal: dict[str, float | None], truth: dict
 
 
 @pytest.mark.parametrize("names", [("cora", "citeseer"), ("cora_ml",), ()], ids=["not there", "alone", "nothing"])
-def test_without_cora_ml_and_another_there_is_nothing_to_compare(names: tuple[str, ...]) -> None:
+def test_without_cora_ml_or_another_graph_the_claim_is_undetermined(names: tuple[str, ...]) -> None:
     (check,) = check_claims({"datasets": {name: column() for name in names}})
     assert (check.outcome, check.evidence) == (UNKNOWN, "")
 
 
 @pytest.mark.parametrize("printed", [10858, 5429, 5278])
-def test_a_count_of_edges_that_some_way_of_counting_gives_is_not_mentioned(printed: int) -> None:
+def test_an_explained_number_of_edges_is_not_mentioned(printed: int) -> None:
     (check,) = check_claims({"datasets": {"cora": column(edges=printed), "cora_ml": column(edges=5429)}})
     assert "No convention gives" not in check.evidence
 
 
-def test_a_count_of_edges_that_no_way_of_counting_gives_is_named() -> None:
+def test_an_unexplained_number_of_edges_is_named() -> None:
     found = {
         "cora": column(),
         "cora_ml": column(edges=8416),

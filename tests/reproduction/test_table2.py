@@ -42,7 +42,9 @@ def test_every_row_is_run_on_every_graph() -> None:
     assert len(found) == len(set(found)) == len(VARIANTS) * len(PAPER_GRAPHS) * 2
 
 
-def test_a_cell_holds_the_paper_the_mean_and_the_paired_difference(results: Results, keep: Callable[..., None]) -> None:
+def test_a_cell_holds_published_accuracy_mean_and_paired_difference(
+    results: Results, keep: Callable[..., None]
+) -> None:
     keep("cora", GCN, 0.80, 0.82, processor_seconds=3.0)
     keep("cora", RELEASED, 0.81, 0.81, 0.5)
     table = numbers(Scope(datasets=("cora", "demo")), results)
@@ -62,7 +64,7 @@ def test_a_cell_holds_the_paper_the_mean_and_the_paired_difference(results: Resu
     assert rows[RELEASED.title]["cells"]["cora"]["difference"]["mean"] == 0.0
 
 
-def test_what_the_paper_does_not_print_has_no_figure_beside_it(results: Results, keep: Callable[..., None]) -> None:
+def test_unpublished_variants_have_no_published_accuracy(results: Results, keep: Callable[..., None]) -> None:
     for variant in VARIANTS:
         keep("cora", variant, 0.5)
     rows = numbers(Scope(datasets=("cora",)), results)["rows"]
@@ -117,7 +119,7 @@ ABOVE, EQUAL, BELOW = (-0.03, -0.02, -0.01), (-0.01, 0.0, 0.01), (0.01, 0.02, 0.
         ((68.0, None), None, False),
     ],
 )
-def test_short_is_more_than_the_printed_deviation_or_a_point_below(
+def test_below_published_means_by_more_than_the_deviation_or_one_point(
     published: tuple[float, float | None] | None, mean: float | None, short: bool
 ) -> None:
     assert is_below_published(cell(mean, published=published)) is short
@@ -156,7 +158,7 @@ def parsed(markdown: str) -> dict[str, list[str]]:
     return {title: rest for title, *rest in cells}
 
 
-def test_seconds_below_one_have_another_digit() -> None:
+def test_seconds_below_one_have_two_digits() -> None:
     table = tables(numbers_of(row("LP", demo=cell(0.5, processor_seconds=0.083))))["seconds"]
     assert table.rows == [["LP", "0.08"]]
     unknown = tables(numbers_of(row("LP", demo=cell(0.5, processor_seconds=None))))["seconds"]
@@ -167,7 +169,7 @@ def test_seconds_below_one_have_another_digit() -> None:
     ("on_cora", "on_citeseer", "outcome"),
     [(ABOVE, ABOVE, HOLDS), (ABOVE, EQUAL, PARTLY), (EQUAL, BELOW, FAILS)],
 )
-def test_confgcn_has_to_be_clearly_above_every_other_method(
+def test_the_claim_needs_confgcn_above_every_other_method(
     on_cora: tuple[float, float, float], on_citeseer: tuple[float, float, float], outcome: str
 ) -> None:
     found = numbers_of(
@@ -184,7 +186,7 @@ def test_confgcn_has_to_be_clearly_above_every_other_method(
     assert "−2.0 [−3.0, −1.0] on cora." in check.evidence  # as printed
 
 
-def test_a_difference_of_few_seeds_tells_nothing() -> None:
+def test_a_difference_with_few_seeds_is_undetermined() -> None:
     few = cell(0.7) | {"difference": {"mean": -0.1, "low": None, "high": None}}
     (check,) = check_claims(numbers_of(row("Kipf-GCN", cora=few), row(RELEASED.title, "confgcn", cora=cell(0.8))))
     assert check.outcome == UNKNOWN
@@ -192,7 +194,7 @@ def test_a_difference_of_few_seeds_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize(("difference", "is_told"), [(ABOVE, True), (BELOW, True), (EQUAL, False)])
-def test_a_difference_to_the_best_other_is_told_from_zero_or_not(
+def test_a_difference_that_is_not_significant_is_named_so(
     difference: tuple[float, float, float], is_told: bool
 ) -> None:
     found = numbers_of(
@@ -211,12 +213,12 @@ def test_a_difference_to_the_best_other_is_told_from_zero_or_not(
     ],
     ids=["no ConfGCN", "no other", "diverged", "nothing"],
 )
-def test_without_both_nothing_is_said(found: dict[str, Any]) -> None:
+def test_without_confgcn_or_other_methods_the_claim_is_undetermined(found: dict[str, Any]) -> None:
     (check,) = check_claims(found)
     assert check.outcome == UNKNOWN
 
 
-def test_where_the_paper_itself_prints_more_for_another_it_is_said() -> None:
+def test_published_accuracies_above_confgcn_are_named() -> None:
     gat, confgcn = cell(0.8, published=(83.0, 0.7)), cell(0.8, published=(82.0, 0.3))
     rows = [row(RELEASED.title, "confgcn", cora=confgcn, pubmed=confgcn), row("GAT", cora=gat, pubmed=None)]
     assert "GAT on cora is above ConfGCN" in check_claims(numbers_of(*rows))[0].evidence

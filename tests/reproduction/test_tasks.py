@@ -1,4 +1,4 @@
-"""One job from beginning to end, in this process: what becomes of it, whatever happens."""
+"""The outcome of one job in this process: results, divergence, failures, restarts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_job_is_trained_and_measured(task: Task) -> None:
     assert (task.run_directory / "metrics.json").is_file()
 
 
-def test_what_is_measured_is_what_the_kind_of_job_asks_for(task: Task) -> None:
+def test_the_kind_of_a_job_decides_its_measurements(task: Task) -> None:
     outcome = perform(replace(task, job=replace(task.job, kind="confidence")))
     assert isinstance(outcome, ConfidenceMeasurements)
     assert outcome.get("epochs") == 3
@@ -61,7 +61,7 @@ def test_what_is_measured_is_what_the_kind_of_job_asks_for(task: Task) -> None:
     assert 0 < outcome.get("ece") < 1
 
 
-def test_a_stopped_job_goes_on_where_it_was_and_has_no_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_job_is_resumed_without_a_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after_one_epoch(task, monkeypatch)
     assert list((task.run_directory / "checkpoints").glob("epoch-0000001.*"))
     outcome = perform(task)
@@ -83,7 +83,7 @@ def test_divergence_is_an_outcome_and_not_a_failure(tmp_path: Path) -> None:
     ],
     ids=["settings", "metrics", "weights", "what the weights are of"],
 )
-def test_a_damaged_run_is_begun_again(task: Task, name: str, damage: Callable[[bytes], bytes]) -> None:
+def test_a_corrupt_run_is_restarted(task: Task, name: str, damage: Callable[[bytes], bytes]) -> None:
     first = perform(task)
     assert isinstance(first, Measurements)
     damaged = task.run_directory / name
@@ -96,7 +96,7 @@ def test_a_damaged_run_is_begun_again(task: Task, name: str, damage: Callable[[b
     assert not (task.run_directory / "left").exists()
 
 
-def test_a_run_of_whose_checkpoints_none_is_whole_is_begun_again(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_only_corrupt_checkpoints_is_restarted(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after_one_epoch(task, monkeypatch)
     for checkpoint in (task.run_directory / "checkpoints").iterdir():
         checkpoint.write_bytes(b"")
@@ -105,7 +105,7 @@ def test_a_run_of_whose_checkpoints_none_is_whole_is_begun_again(task: Task, mon
     assert (outcome.epochs, outcome.processor_seconds is None) == (3, False)
 
 
-def test_a_run_that_is_damaged_every_time_is_begun_again_once(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corrupt_run_is_restarted_only_once(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def measure(*arguments: Any) -> Measurements:
@@ -127,14 +127,14 @@ def test_a_run_that_is_damaged_every_time_is_begun_again_once(task: Task, monkey
     ],
     ids=["setting", "value", "preset", "data"],
 )
-def test_what_cannot_be_run_says_why(tmp_path: Path, change: dict[str, Any], reason: str, code: int) -> None:
+def test_a_failure_names_its_reason(tmp_path: Path, change: dict[str, Any], reason: str, code: int) -> None:
     outcome = perform(task_of(tmp_path, **change))
     assert isinstance(outcome, Failure)
     assert reason in outcome.reason
     assert outcome.exit_code == code
 
 
-def test_a_job_that_another_process_is_doing_is_left_to_it(task: Task) -> None:
+def test_a_job_locked_by_another_process_fails(task: Task) -> None:
     with locked_folder(task.run_directory):
         outcome = perform(task)
     assert isinstance(outcome, Failure)
@@ -142,7 +142,7 @@ def test_a_job_that_another_process_is_doing_is_left_to_it(task: Task) -> None:
     assert isinstance(perform(task), Measurements)
 
 
-def test_a_bug_in_one_job_is_named_and_does_not_spread(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_becomes_a_failure(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(*arguments: Any) -> Measurements:
         raise KeyError("quarters")
 

@@ -1,4 +1,4 @@
-"""Real processes: one that fails or is killed costs its own task alone, and a stop loses nothing."""
+"""Worker processes: one that fails or is killed fails its own task only, and a stop loses nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
 
 
 @pytest.mark.slow
-def test_a_process_that_somebody_else_ends_is_a_failure_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_process_that_receives_a_stop_signal_fails_with_its_state_saved(tmp_path: Path) -> None:
     tasks, saved = tasks_of(tmp_path, ENDLESS), "checkpoints/epoch-*.json"
     ender = once_training(tasks[0], lambda: os.kill(active_children()[0].pid, signal.SIGTERM), sign=saved)
     (ended,) = outcomes(tasks).values()
@@ -98,14 +98,14 @@ class Deadly:
         return os._exit, (3,)
 
 
-def test_a_process_that_ends_by_itself_is_told_by_its_code() -> None:
+def test_a_process_that_exits_is_reported_with_its_code() -> None:
     task: Any = Deadly()
     assert list(perform_all([task], processes=1, stop=StopRequest())) == [
         (task, Failure("its process ended with code 3", 1))
     ]
 
 
-def test_a_process_that_does_not_leave_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "SECONDS_TO_EXIT", 0.1)
     worker = workers._Worker()
     assert worker.process.pid is not None
@@ -147,7 +147,7 @@ def test_a_process_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_a_stop_saves_what_is_under_way_and_begins_nothing_new(tmp_path: Path) -> None:
+def test_a_stop_saves_running_tasks_and_starts_no_others(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, LONG, QUICK)
     stop = StopRequest()
     stopper = once_training(tasks[0], lambda: stop.handle(signal.SIGTERM, None))
@@ -161,7 +161,7 @@ def test_a_stop_saves_what_is_under_way_and_begins_nothing_new(tmp_path: Path) -
     assert (resumed.epochs, resumed.processor_seconds) == (1000, None)
 
 
-def test_a_stop_that_was_asked_for_before_does_nothing(tmp_path: Path) -> None:
+def test_a_stop_before_the_start_runs_nothing(tmp_path: Path) -> None:
     assert outcomes(tasks_of(tmp_path, QUICK), StopRequest(signal.SIGINT)) == {}
     assert list(tmp_path.iterdir()) == []
 

@@ -32,7 +32,7 @@ def convert(
 
     For example: confgcn convert mygraph/ --out mygraph.graphml
 
-    or: confgcn convert demo --out demo/ --tables parquet
+    or: confgcn convert demo --out papers/ --tables parquet, and then: confgcn train papers/
 
     or, for a graph larger than memory: confgcn convert arrays/ --out large --mapped
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from confgcn.cli.config_file import ConfigFile
-from confgcn.cli.console import DataDir, path_option
+from confgcn.cli.console import DataDir, notice, path_option
 from confgcn.data.graph_names import GRAPH_NAMES, check_graph_name, is_path
 from confgcn.exceptions import UsageError
 
@@ -100,6 +100,8 @@ def graph_options(
     if graph in GRAPH_NAMES:
         if edges or nodes or features or structural or shares.any or options != TableOptions():
             raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
+        if Path(str(graph)).exists():
+            notice(f"{graph} is the data set of that name; for the file or folder here, give ./{graph}")
         return NamedGraph(str(graph), data_dir)
     path = Path(graph) if graph else None
     return files_input(GraphFiles(path, edges, nodes, features, options, structural, shares))

@@ -82,6 +82,7 @@ bench: setup
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/exactness.py
 	$(BIN)/python benchmarks/worker_accuracy.py
 	$(BIN)/python benchmarks/workers.py

@@ -1,10 +1,10 @@
-"""How long does it take to read a graph from CSV files: here, in an earlier version, and by pandas alone?
+"""CPU time to read a graph from CSV files with confgcn, an earlier version of it, and pandas alone.
 
 python benchmarks/reading.py --before FOLDER     (a checkout of the earlier version; writes results/reading.json)
 
-Every contestant reads the same two files in a fresh process, several times in turn; CPU time of the reading is counted,
-not that of imports. The fingerprint of the graph that is built must be the same in both versions. pandas reads texts
-and joins the ends of edges with the ids, without any check.
+Each program reads the same two files in a fresh process, several times in turn; imports are not counted. Both versions
+must build a graph with the same fingerprint. pandas reads strings and maps the ends of edges to node indices, without
+any check.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from recorded import read, table, write
 
-RESULTS = Path(__file__).parent / "results" / "reading.json"
 NODES, EDGES, FEATURES, CLASSES = 300_000, 1_500_000, 4, 7
 REPEATS = 3
 ROOT = Path(__file__).parents[1]
 
-OURS = """
+CONFGCN = """
 import sys, time, json
 from pathlib import Path
 from {module} import read_graph
@@ -52,19 +52,19 @@ print(json.dumps(dict(read=time.process_time() - started)))
 
 
 def main() -> None:
-    """Measure every contestant in turn and write the medians."""
+    """Measure every program in turn and record the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", type=Path, help="a checkout of an earlier version, to compare with")
     parser.add_argument("--before-module", default="confgcn.data.graph_files", help="where its read_graph is")
-    given = parser.parse_args()
-    contestants = {"confgcn": (OURS.format(module="confgcn.data.formats.registry"), ROOT), "pandas": (PANDAS, ROOT)}
-    if given.before is not None:
-        contestants["before"] = OURS.format(module=given.before_module), given.before
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in contestants}
+    arguments = parser.parse_args()
+    programs = {"confgcn": (CONFGCN.format(module="confgcn.data.formats.registry"), ROOT), "pandas": (PANDAS, ROOT)}
+    if arguments.before is not None:
+        programs["before"] = CONFGCN.format(module=arguments.before_module), arguments.before
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:
         write_tables(Path(folder))
         for _ in range(REPEATS):
-            for name, (code, root) in contestants.items():
+            for name, (code, root) in programs.items():
                 found[name].append(measured(code, root, folder))
     assert len({row["fingerprint"] for rows in found.values() for row in rows if "fingerprint" in row}) == 1
     seconds = {name: statistics.median(row["read"] for row in rows) for name, rows in found.items()}
@@ -81,12 +81,12 @@ def main() -> None:
             if "build" in rows[0]
         },
     }
-    RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+    write("reading", record)
     print(json.dumps(record, indent=1))
 
 
 def write_tables(folder: Path) -> None:
-    """A random graph whose ids are texts."""
+    """Write a random graph whose ids are strings."""
     random = np.random.default_rng(0)
     labels, features = random.integers(0, CLASSES, NODES), random.normal(size=(NODES, FEATURES)).round(6)
     header = ",".join(["id", "label", *(f"x{column}" for column in range(FEATURES))])
@@ -100,13 +100,23 @@ def write_tables(folder: Path) -> None:
 
 
 def measured(code: str, root: Path, folder: str) -> dict[str, Any]:
-    """What a process of its own prints."""
+    """The measurements that a new process prints."""
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", code, folder], cwd=root, env=environment, capture_output=True, text=True, check=True
     )
     row: dict[str, Any] = json.loads(ended.stdout)
     return row
+
+
+def blocks() -> dict[str, str]:
+    """The table, by the name of its place in the documents."""
+    found = read("reading")
+    titles = {"confgcn": "confgcn, with all checks", "pandas": "pandas alone", "before": "confgcn before pyarrow"}
+    seconds, ratios = found["cpu_seconds_to_read"], found["ratio_to_confgcn"]
+    rows = [[titles[name], f"{value:.2f}", f"{ratios[name]:.2f}"] for name, value in seconds.items()]
+    header = (f"{found['nodes']:,} nodes, {found['edges']:,} edges", "CPU seconds", "relative to confgcn")
+    return {"reading": table(header, rows)}
 
 
 if __name__ == "__main__":

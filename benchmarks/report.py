@@ -18,6 +18,7 @@ import limits
 import mapped
 import minibatch
 import new_nodes
+import reading
 import reliability
 import scaling
 import speed
@@ -37,7 +38,7 @@ REPRODUCTION = ROOT / "reproduction" / "results"
 IMAGES = ROOT / "docs" / "images"
 BENCHMARKS = (
     *(speed, speed_targets, scaling, limits, minibatch, exactness, worker_accuracy, workers, capacity),
-    *(new_nodes, mapped, labels, reliability),
+    *(new_nodes, mapped, labels, reading, reliability),
 )
 DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]

@@ -29,13 +29,12 @@ from confgcn.io.threads import computing_with
 from confgcn.limits import MAX_SPLIT_SEED
 from confgcn.report.formatting import decision_text
 from confgcn.runs.directory import RunDirectory, claimed
-from confgcn.runs.estimator_record import EstimatorRecord, plain
 from confgcn.runs.graph_input import InMemoryGraph
 from confgcn.runs.new_nodes import predict_new_nodes
-from confgcn.runs.outputs import save_run
+from confgcn.runs.records import EstimatorRecord, plain
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
-from confgcn.runs.saved import load_run
+from confgcn.runs.saved import load_run, save_run
 from confgcn.runs.stored_graph import Shares
 from confgcn.runs.train import fit_in_memory
 from confgcn.training.seed import seeded

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from confgcn.exceptions import CorruptFileError, ResourceError, brief
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
-from confgcn.runs.outputs import software
+from confgcn.runs.saved import software
 from reproduction.jobs import Kind, Variant, digest, settings_key
 from reproduction.measurements import CONFIDENCE_NAMES, NAMES, ConfidenceMeasurements, Measurements
 

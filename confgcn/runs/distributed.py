@@ -22,12 +22,12 @@ from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.models.base import Prediction
-from confgcn.runs import outputs
+from confgcn.runs import saved
 from confgcn.runs.cross_validation import check_fittable, is_needed
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
 from confgcn.runs.gathered_run import ShardResult, finish_gathered, gather_and_write, without_weights
+from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
-from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import DataSettings, RunSettings, make_method
 from confgcn.runs.stored_graph import ShardedGraph, columns_of, make_shards, partition_notices
 from confgcn.runs.train import Notify, resumable, summarise
@@ -167,8 +167,8 @@ def _begin(
             )
             damages += partition_notices(cut)
     if graph is not None and request.graph_input.needs_copy:
-        outputs.write_graph_copy(directory, graph)
-    changes = outputs.record_environment(directory.environment, fingerprint, notices)
+        saved.write_graph_copy(directory, graph)
+    changes = saved.record_environment(directory.environment, fingerprint, notices)
     for notice in (*settings_notices(request, settings), *notices, *changes, *damages):
         notify(notice)
 
@@ -234,7 +234,7 @@ def _best_kept(
             graph = load_whole(folder)
             method = without_weights(graph, settings)
             method.load_state_dict(weights, assign=True)
-            outputs.write_model(stem, method, outputs.model_record(run_config(request), graph))
+            saved.write_model(stem, method, saved.model_record(run_config(request), graph))
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 

@@ -19,7 +19,7 @@ from confgcn.distributed.shards import load_whole
 from confgcn.graph import Graph
 from confgcn.io.allocator import release_freed_memory
 from confgcn.models.base import AbstractMethod, Prediction
-from confgcn.runs import outputs
+from confgcn.runs import saved
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
@@ -71,7 +71,7 @@ def gather_and_write(
         return None
     loaded, config = load_whole(folder), run_config(request)
     prepared = settings.data.prepare(loaded, seed=request.seed)
-    record, feature_probabilities = outputs.model_record(config, loaded), centroid_probabilities(prepared)
+    record, feature_probabilities = saved.model_record(config, loaded), centroid_probabilities(prepared)
     graph, method = _without_features(prepared), without_weights(prepared, settings)
     del loaded, prepared  # with the features, before the predictions arrive
     gathered = whole_prediction(prediction, result.graph, graph.adjacency, group)
@@ -83,14 +83,14 @@ def gather_and_write(
     run.assessment = run.assess_prediction(feature_probabilities=feature_probabilities)
     metrics = training_metrics(run, result.best, started=started)
     release_freed_memory()
-    outputs.write_results(directory, run)
-    return Unwritten(method, record | outputs.calibration_record(run.assessment), metrics)
+    saved.write_results(directory, run)
+    return Unwritten(method, record | saved.calibration_record(run.assessment), metrics)
 
 
 def finish_gathered(directory: RunDirectory, rest: Unwritten, weights: dict[str, Tensor], workers: int) -> None:
     """Write the method of the whole graph, and the metrics last."""
     rest.method.load_state_dict(weights, assign=True)
-    outputs.write_model(directory.model, rest.method, rest.model_record)
+    saved.write_model(directory.model, rest.method, rest.model_record)
     directory.finish({**rest.metrics, "workers": workers})
     directory.clear_checkpoints()
     directory.clear_shards()

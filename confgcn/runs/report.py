@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from confgcn.data.statistics import describe
 from confgcn.evaluation.scorecard import METRICS
+from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.locks import locked_folder
 from confgcn.report.page import render
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.evaluate import CALIBRATED, EvaluatedNodes, curves, evaluated_nodes, scores
-from confgcn.runs.report_nodes import collect_nodes
+from confgcn.runs.predictions import COLUMNS, SPLITS, disagreeing_edges_table, label_errors_table
+from confgcn.runs.records import read_environment
 from confgcn.runs.run import Run
-from confgcn.runs.run_records import read_environment
 from confgcn.runs.saved import load_run
+from confgcn.runs.tables import Columns
+
+MOST_NODES = 20_000  # that the explorer can show: as many as a page of ten classes has room for
+TABLE_ROWS = 20
 
 
 def write_report(path: Path, *, out: Path | None = None, data_dir: Path | None = None) -> tuple[Path, list[str]]:
@@ -107,3 +114,94 @@ def _confusion(on: EvaluatedNodes) -> list[list[int]]:
     pairs = on.graph.labels[on.nodes] * count + on.prediction.logits[on.nodes].argmax(-1)
     rows: list[list[int]] = torch.bincount(pairs, minlength=count * count).view(count, count).tolist()
     return rows
+
+
+def collect_nodes(run: Run) -> dict[str, Any]:
+    """``nodes`` and ``neighbours`` of the shown nodes by their place among these, and ``tables`` of such places."""
+    graph = run.prepared
+    most, least = _by_confidence(run)
+    named = {name: node for node, name in enumerate(graph.node_names)}
+    labels, edges = _rows(label_errors_table(run, TABLE_ROWS)), _rows(disagreeing_edges_table(run, TABLE_ROWS))
+    listed = [named[row["node"]] for row in labels] + [named[row[end]] for row in edges for end in _ENDS]
+    rank = _breadth_first_rank(graph, list(dict.fromkeys([*least, *most, *listed])))
+    shown = (rank < MOST_NODES).nonzero().squeeze(1)
+    places = torch.full((graph.num_nodes,), -1).index_copy(0, shown, torch.arange(len(shown)))
+    place_of = {name: int(places[node]) for name, node in named.items() if places[node] >= 0}
+    return {
+        "nodes": {**_nodes(run, shown), "rank": rank[shown].tolist()},
+        "facts": [{"name": c.name, "title": c.title, "is_share": c.is_share} for c in COLUMNS if c.in_explorer],
+        "splits": [name or "none" for name in SPLITS],
+        "neighbours": _neighbours(run, shown, places),
+        "tables": {
+            "most_confident": places[most].tolist(),
+            "least_confident": places[least].tolist(),
+            "labels": [{**row, "place": place_of.get(row["node"])} for row in labels],
+            "num_label_errors": int((run.assessment.label_errors.score > 0).sum()),
+            "edges": [
+                {**row, "place": place_of.get(row["node"]), "other": place_of.get(row["neighbour"])} for row in edges
+            ],
+        },
+    }
+
+
+_ENDS = ("node", "neighbour")
+
+
+def _rows(table: Columns) -> list[dict[str, Any]]:
+    columns = [column if isinstance(column, list) else column.tolist() for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _by_confidence(run: Run) -> tuple[list[int], list[int]]:
+    """The nodes without a given label that were predicted with the most and with the least confidence."""
+    is_candidate = torch.ones(run.prepared.num_nodes, dtype=torch.bool).index_fill_(0, run.prepared.train, False)
+    nodes = is_candidate.nonzero().squeeze(1)
+    label = run.prediction.logits[nodes].argmax(-1, keepdim=True)
+    confidence = run.probabilities[nodes].gather(1, label).squeeze(1)
+    order = nodes[torch.argsort(confidence, stable=True)].tolist()
+    return order[::-1][:TABLE_ROWS], order[:TABLE_ROWS]
+
+
+def _breadth_first_rank(graph: Graph, first: Sequence[int]) -> Tensor:
+    """The rank of each node in a breadth-first search from these; unreached nodes follow in their order, (N,)."""
+    rank = torch.full((graph.num_nodes,), -1)
+    frontier, count = torch.tensor(first, dtype=torch.long), 0
+    while len(frontier):
+        rank[frontier] = torch.arange(count, count + len(frontier))
+        count += len(frontier)
+        reached = graph.adjacency.at_rows(frontier)[0].indices.unique()
+        frontier = reached[rank[reached] < 0]
+    rest = (rank < 0).nonzero().squeeze(1)
+    rank[rest] = torch.arange(count, graph.num_nodes)
+    return rank
+
+
+def _nodes(run: Run, shown: Tensor) -> dict[str, Any]:
+    graph, influence = run.prepared, run.prediction.influence
+    found = {column.key: column.plain_values(run, shown) for column in COLUMNS}
+    is_loop = graph.adjacency.rows == graph.adjacency.indices
+    return {
+        **found,
+        "label_error_score": None,  # blank but for training labels, which the table of label errors lists
+        "set": None if run.assessment.sets is None else found["set"],
+        "accepted": None if run.assessment.decision is None else found["accepted"],
+        "known_label": graph.labels[shown].tolist(),
+        "degree": graph.degrees[shown].tolist(),
+        "self_influence": None if influence is None else influence[is_loop][shown].tolist(),
+    }
+
+
+def _neighbours(run: Run, shown: Tensor, places: Tensor) -> dict[str, Any]:
+    """The shown neighbours of each shown node, those of the largest influence first: ``start`` (n + 1,), ``node``."""
+    edges, where = run.prepared.adjacency.without_diagonal
+    influence = run.prediction.influence
+    weight = None if influence is None else influence[where]
+    order = torch.arange(len(edges.indices)) if weight is None else torch.argsort(weight, descending=True, stable=True)
+    order = order[torch.argsort(edges.rows[order], stable=True)]
+    order = order[(places[edges.rows[order]] >= 0) & (places[edges.indices[order]] >= 0)]
+    counts = torch.bincount(places[edges.rows[order]], minlength=len(shown))
+    return {
+        "start": [0, *counts.cumsum(0).tolist()],
+        "node": places[edges.indices[order]].tolist(),
+        "influence": None if weight is None else weight[order].tolist(),
+    }

@@ -19,12 +19,12 @@ from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
-from confgcn.runs import outputs
+from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, is_needed
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
+from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run import Run
-from confgcn.runs.run_records import read_metrics
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
@@ -117,7 +117,7 @@ def run_once(
 ) -> dict[str, Any]:
     """Train one seed, or resume it, and write its directory, metrics last; with a ``copy`` of the graph."""
     directory.start(config)
-    notices = outputs.record_environment(directory.environment, graph.fingerprint, graph.notices())
+    notices = saved.record_environment(directory.environment, graph.fingerprint, graph.notices())
     for damage in directory.discard_damage():
         notify(f"{damage}; the run is made again")
     if directory.finished:
@@ -125,7 +125,7 @@ def run_once(
         directory.clear_shards()
         return read_metrics(directory.metrics)
     if copy:
-        outputs.write_graph_copy(directory, graph)
+        saved.write_graph_copy(directory, graph)
     for notice in notices:
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
@@ -138,7 +138,7 @@ def run_once(
         with _best_kept(directory, loop, config, graph):
             loop.fit()
     finished = _finished(graph, loop, crossed, config, settings, started=started, notify=notify)
-    outputs.write_run(directory, finished)
+    saved.write_run(directory, finished)
     directory.clear_checkpoints()
     directory.clear_shards()  # of several workers, if they began the run that this process has finished
     return finished.metrics
@@ -202,7 +202,7 @@ def training_metrics(run: Run, best: Record | None, *, started: float) -> dict[s
     else:
         validation_accuracy = accuracy(logits[validation], graph.labels[validation]) if len(validation) else None
     return {
-        **outputs.result_metrics(run),
+        **saved.result_metrics(run),
         "cross_fitted": run.held_out is not None,
         "validation_accuracy": validation_accuracy,
         "best_epoch": best["epoch"] if best else None,
@@ -270,7 +270,7 @@ def _best_kept(directory: RunDirectory, loop: TrainingLoop, config: dict[str, An
             raise
         loop.method.load_state_dict(loop.best_weights)
         stem = directory.best_before_divergence
-        outputs.write_model(stem, loop.method, outputs.model_record(config, graph))
+        saved.write_model(stem, loop.method, saved.model_record(config, graph))
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 

@@ -15,7 +15,7 @@ from confgcn.data.load import load_graph
 from confgcn.exceptions import BusyError, ResourceError
 from confgcn.io.locks import locked_folder
 from confgcn.report.page import render
-from confgcn.runs import report_nodes
+from confgcn.runs import report as report_module
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.report import collect, write_report
 from confgcn.runs.request import RunRequest
@@ -127,7 +127,7 @@ def test_labels_held_out_in_turn_are_evaluated_where_there_is_nothing_else(runs:
 def test_of_a_graph_too_large_the_nodes_around_the_tables_are_kept(
     runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_nodes, "MOST_NODES", 300)
+    monkeypatch.setattr(report_module, "MOST_NODES", 300)
     numbers = numbers_of(runs["confgcn"])
     nodes, found, tables = numbers["nodes"], numbers["neighbours"], numbers["tables"]
     assert len(nodes["node"]) == len(nodes["rank"]) == 300

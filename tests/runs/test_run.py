@@ -12,10 +12,9 @@ from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.subgraph import induced_subgraph
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.outputs import save_run
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
-from confgcn.runs.saved import load_run
+from confgcn.runs.saved import load_run, save_run
 from confgcn.runs.train import fit_in_memory
 
 

@@ -20,8 +20,8 @@ from confgcn.io.locks import LOCK, locked_folder
 from confgcn.runs import new_nodes, report
 from confgcn.runs.directory import SCHEMA_KEY, RunDirectory
 from confgcn.runs.graph_input import GraphFiles
-from confgcn.runs.outputs import record_environment
-from confgcn.runs.run_records import read_metrics
+from confgcn.runs.records import read_metrics
+from confgcn.runs.saved import record_environment
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import make_loop
 from confgcn.training.checkpoint import resume_from

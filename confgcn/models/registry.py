@@ -102,7 +102,7 @@ METHODS = {
     ),
     "gpnn": MethodEntry(
         "confgcn.models.baselines.gpnn:GPNN",
-        "The same in turns inside the parts of a partition and across them",
+        "Gated recurrent unit in turns inside the parts of a partition and across them",
         "Liao, Brockschmidt, Tarlow, Gaunt, Urtasun, Zemel, ICLR workshop 2018",
         ("features", "graph"),
     ),

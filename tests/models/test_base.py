@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal, get_origin
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, objective, require
 from confgcn.models.registry import METHODS, method_class
@@ -271,3 +273,29 @@ def test_an_edge_of_weight_zero_carries_no_message(variant: tuple[str, str], sma
     )
     logits = [fitted(variant, graph, dropout=0.0, node_dropout=0.0).predict().logits for graph in (zero, fewer)]
     torch.testing.assert_close(*logits, rtol=1e-3, atol=1e-4)
+
+
+STRINGS = [
+    ("gcn", "activation"),
+    ("gated_gcn", "normalisation"),
+    ("gated_gcn", "gate"),
+    ("gpnn", "partition"),
+    ("planetoid", "variant"),
+    ("confgcn", "influence"),
+]
+
+
+@pytest.mark.parametrize(("name", "option"), STRINGS)
+def test_a_constructor_refuses_unknown_names(name: str, option: str, six_nodes: Graph) -> None:
+    with pytest.raises(UsageError, match=f"unknown {option} 'typo': choose from"):
+        method_class(name)(Shape.of(six_nodes), **{option: "typo"})
+
+
+def test_every_option_that_is_a_name_is_checked() -> None:
+    found = {
+        (method, name)
+        for method in METHODS
+        for name, field in hyperparameters(method_class(method)).model_fields.items()
+        if get_origin(field.annotation) is Literal
+    }
+    assert found == {*STRINGS, ("confgcn", "smooth_over")}

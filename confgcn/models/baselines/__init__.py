@@ -1,1 +1,1 @@
-"""The methods of Table 2 that ConfGCN is compared with: one file each, none importing another."""
+"""The baselines of Table 2: one file each, none importing another."""

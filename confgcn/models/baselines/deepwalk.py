@@ -1,4 +1,4 @@
-"""DeepWalk: nodes are embedded by the company they keep on random walks; the features are not looked at."""
+"""DeepWalk: embeddings of nodes that occur near each other on random walks; features are not used."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from confgcn.models.prior import log_probabilities, reached_by_labels
 from confgcn.models.ranges import Count, LearningRate, NonNegative, Width
 from confgcn.ops import Linear
 
-NUM_SHARED = 64  # noise nodes drawn for a batch, against which all its nodes are held
-MIN_BATCHES = 8  # in which a walk from every node is taken: a small graph needs steps too
+NUM_SHARED = 64  # negative nodes drawn per batch and shared by all its nodes
+MIN_BATCHES = 8  # per pass over the nodes, so that a small graph has enough steps
 NOISE_POWER = 0.75  # of a node's frequency: Mikolov and others 2013
 
 
 class DeepWalk(AbstractMethod):
     r"""Perozzi, Al-Rfou, Skiena: DeepWalk, KDD 2014: skip-gram on random walks, then logistic regression.
 
-    Embeddings e and contexts c minimise, over all places i, j of a walk at most ``window`` apart,
+    Embeddings e and contexts c minimise, over all positions i, j of a walk at most ``window`` apart,
 
     .. math:: - \log \sigma(e_i c_j) - k \, \mathrm{E}_{n \sim P} \log \sigma(- e_i c_n)
 
-    Mikolov and others' negative sampling stands for the hierarchical softmax of the authors' code. The embeddings
-    are found before the first epoch and stay as they are; the epochs fit the regression. A node in a component
-    without a label has nothing in common with those that have one: it gets the prior (``confgcn.models.prior``).
+    Negative sampling (Mikolov and others 2013) replaces the hierarchical softmax of the authors' code. The embeddings
+    are computed before the first epoch and then fixed; the epochs fit the regression. A node in a component without a
+    label gets the prior (``confgcn.models.prior``).
 
     Args:
-        walks_per_node, walk_length, window, embedding_dim: as named there.
+        walks_per_node, walk_length, window, embedding_dim: as in the paper.
         num_negatives: k.
-        num_passes: how often the walks are drawn anew and gone through.
-        batch_walks: walks in one step of the optimiser, at most; it is Adam with ``embedding_rate``.
+        num_passes: number of times that new walks are drawn.
+        batch_walks: largest number of walks in a step of the optimiser, which is Adam with ``embedding_rate``.
         weight_decay: on the regression's weights.
 
     Shapes: ``embedding`` (N, ``embedding_dim``), of mean zero and variance one in every column.
@@ -73,7 +73,7 @@ class DeepWalk(AbstractMethod):
         return Prediction(log_probabilities(graph, scores, self.reached[rows]))
 
     def setup(self, graph: Graph) -> None:
-        """Walk, embed, and scale the columns."""
+        """Compute embeddings with standardised columns."""
         self.reached.copy_(reached_by_labels(graph))
         embedding = self.skip_gram(graph)
         deviation = embedding.std(0, correction=0).clamp(min=torch.finfo(embedding.dtype).tiny)
@@ -89,21 +89,21 @@ class DeepWalk(AbstractMethod):
         for _ in range(self.num_passes * self.walks_per_node):
             for starts in torch.randperm(count).split(min(self.batch_walks, -(-count // MIN_BATCHES))):
                 walks = random_walks(graph.neighbours, starts, length=self.walk_length)
-                strangers = torch.multinomial(noise, NUM_SHARED, replacement=True)
+                negatives = torch.multinomial(noise, NUM_SHARED, replacement=True)
                 optimiser.zero_grad()
-                self.surprise(embedding, context, walks, strangers).backward()
+                self.skip_gram_loss(embedding, context, walks, negatives).backward()
                 optimiser.step()
         return embedding.detach()
 
-    def surprise(self, embedding: Tensor, context: Tensor, walks: Tensor, strangers: Tensor) -> Tensor:
-        """The objective over these walks, per place: every place of a walk against all that are near it."""
-        places = walks.shape[1]
-        e = embedding.index_select(0, walks.reshape(-1)).view(*walks.shape, -1)  # (walks, places, d)
+    def skip_gram_loss(self, embedding: Tensor, context: Tensor, walks: Tensor, negatives: Tensor) -> Tensor:
+        """The objective per position of these walks (walks, positions), with the nodes ``negatives`` (n,)."""
+        positions = walks.shape[1]
+        e = embedding.index_select(0, walks.reshape(-1)).view(*walks.shape, -1)  # (walks, positions, d)
         c = context.index_select(0, walks.reshape(-1)).view(*walks.shape, -1)
-        gap = (torch.arange(places)[:, None] - torch.arange(places)).abs()
-        is_near = (gap > 0) & (gap <= self.window)  # (places, places)
+        gap = (torch.arange(positions)[:, None] - torch.arange(positions)).abs()
+        is_near = (gap > 0) & (gap <= self.window)  # (positions, positions)
         near = (softplus(-e @ c.transpose(1, 2)) * is_near).sum()
-        noise = softplus(e @ context.index_select(0, strangers).T).mean(-1)  # (walks, places)
+        noise = softplus(e @ context.index_select(0, negatives).T).mean(-1)  # (walks, positions)
         return (near + self.num_negatives * (noise * is_near.sum(1)).sum()) / walks.numel()
 
     def parameter_groups(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Feat: a linear classifier of the features; the graph is not looked at."""
+"""Feat: a linear classifier of the features; the graph is not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GAT: a node attends to its neighbours, with weights that the features of both ends decide."""
+"""GAT: attention over the neighbours, with weights computed from the features of both ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GAT(InductiveMethod):
 
     .. math:: H = \mathrm{ELU}(\mathrm{concat}_k A_k(X)), \quad \mathrm{logits} = \mathrm{mean}_k A_k(H)
 
-    All parameters decay, as in their code.
+    All parameters have weight decay, as in the authors' code.
 
     Args:
         hidden_dim: of each of the ``num_heads`` heads of the first layer.
@@ -57,12 +57,12 @@ class GAT(InductiveMethod):
 
 
 class Attention(nn.Module):
-    r"""Heads of attention, each with its own W, a, b and masks of dropout.
+    r"""Attention heads, each with its own W, a, b and dropout masks.
 
     .. math:: z_u = x_u W, \quad e_{uv} = \mathrm{LeakyReLU}(a_1 z_v + a_2 z_u + c), \quad
               \alpha_{uv} = \mathrm{softmax}_{u \in N(v)}(e_{uv}), \quad y_v = \sum_u \alpha_{uv} z_u + b
 
-    Dropout falls on x, on alpha and on the z that is summed.
+    Dropout is applied to x, to alpha and to the z in the sum.
 
     Shapes: (sources, in) -> (targets, heads, width).
     """

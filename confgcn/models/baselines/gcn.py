@@ -1,14 +1,15 @@
-"""Kipf-GCN: every neighbour counts by the degrees alone."""
+"""Kipf-GCN: graph convolution with weights from the degrees."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
 from confgcn.graph.receptive_field import Hop
 from confgcn.models.base import InductiveMethod, Prediction, Shape
@@ -16,14 +17,16 @@ from confgcn.models.ranges import Depth, DropoutRate, NonNegative, Width
 from confgcn.ops import convolve, degree_weights
 from confgcn.sparse import SparseMatrix
 
+Activation = Literal["relu", "identity"]
+
 
 class GCN(InductiveMethod):
     r"""Kipf, Welling: Semi-supervised classification with graph convolutional networks, ICLR 2017.
 
     .. math:: H^{k+1} = f\left(\tilde{D}^{-1/2} (A + I) \tilde{D}^{-1/2} H^k W^k\right)
 
-    No biases, dropout on every layer's input, weight decay on the first layer only. f is ReLU, or the ``identity``: the
-    control that shows what the activation does to a deep network.
+    No biases, dropout on the input of every layer, weight decay on the first layer only. f is ReLU, or the ``identity``
+    for comparison with networks without activation.
     """
 
     def __init__(
@@ -33,10 +36,11 @@ class GCN(InductiveMethod):
         hidden_dim: Width = 16,
         num_layers: Depth = 2,
         dropout: DropoutRate = 0.5,
-        activation: Literal["relu", "identity"] = "relu",
+        activation: Activation = "relu",
         weight_decay: NonNegative = 5e-4,
     ) -> None:
         super().__init__()
+        check_choice("activation", activation, get_args(Activation))
         self.dropout = dropout
         self.activation = activation
         self.weight_decay = weight_decay

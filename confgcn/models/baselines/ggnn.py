@@ -1,4 +1,4 @@
-"""GGNN: the state of a node is updated by its neighbours' states through a gated recurrent unit."""
+"""GGNN: a gated recurrent unit updates the state of a node by the mean state of its neighbours."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from confgcn.ops import GRUCell, Linear, aggregate, mean_weights
 
 
 class GGNN(InductiveMethod):
-    r"""Li, Tarlow, Brockschmidt, Zemel: Gated graph sequence neural networks, ICLR 2016, as Liao and others ran it.
+    r"""Li, Tarlow, Brockschmidt, Zemel: Gated graph sequence neural networks, ICLR 2016.
+
+    In the variant of Liao and others:
 
     .. math:: h_v^0 = x_v W + b, \quad m_v^t = \mathrm{mean}_{u \in N(v)} h_u^t, \quad
               h_v^{t+1} = \mathrm{GRU}(m_v^t, h_v^t), \quad \mathrm{logits}_v = [h_v^T; x_v] W_o + b_o
 
-    N(v) does not contain v; a node without neighbours receives zero. One GRU serves all T steps.
+    N(v) does not contain v; a node without neighbours receives zero. All T steps share one GRU.
 
     Args:
         num_steps: T.

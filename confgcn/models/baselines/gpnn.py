@@ -1,13 +1,14 @@
-"""GPNN: a GGNN that takes turns between steps inside the parts of a partition and steps across them."""
+"""GPNN: a GGNN that alternates between edges inside the parts of a partition and edges between them."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
 
+from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
 from confgcn.graph.partition import Partition, partition
 from confgcn.graph.receptive_field import Hop
@@ -20,12 +21,13 @@ class GPNN(AbstractMethod):
     r"""Liao and others: Graph partition neural networks for semi-supervised classification, ICLR workshop 2018.
 
     The edges inside the parts of a partition form one graph, those between parts, the cut, another. A pass is
-    ``steps_inside`` steps of :class:`GGNN` on the first, then ``steps_across`` on the second, in which a node that
-    touches no cut edge keeps its state. All steps share one GRU; input and output are those of a GGNN. With a single
-    part there is no cut, and it is one.
+    ``steps_inside`` steps of a GGNN on the first, then ``steps_across`` on the second, in which a node without a cut
+    edge keeps its state. All steps share one GRU; input and output are those of a GGNN, which it equals for one part.
 
     Args:
-        num_output_layers: hidden layers of tanh between state and logits, of ``output_dim`` each.
+        partition, num_parts: algorithm, and number of parts.
+        num_passes, steps_inside, steps_across: as above.
+        num_output_layers: number of hidden layers of width ``output_dim`` with tanh between state and logits.
 
     Shapes: ``part`` (N,), the part of each node.
     """
@@ -47,6 +49,7 @@ class GPNN(AbstractMethod):
         weight_decay: NonNegative = 5e-4,
     ) -> None:
         super().__init__()
+        check_choice("partition", partition, get_args(Partition))
         self.partition: Partition = partition
         self.num_parts = num_parts
         self.schedule = [*["inside"] * steps_inside, *["across"] * steps_across] * num_passes
@@ -65,7 +68,7 @@ class GPNN(AbstractMethod):
         weights = {name: field.pick(of_edges) for name, of_edges in self.edge_weights(graph).items()}
         state = self.input(field.features)
         for step, hop in zip(self.schedule, field.hops, strict=True):
-            state = self.update(hop, hop.pick(weights[step]), state, everyone=step == "inside")
+            state = self.update(hop, hop.pick(weights[step]), state, all_nodes=step == "inside")
         first, *others = self.output
         hidden = first(state, graph.receptive_field(nodes, depth=0).features)
         for layer in others:
@@ -73,7 +76,7 @@ class GPNN(AbstractMethod):
         return Prediction(hidden, nodes=nodes)
 
     def edge_weights(self, graph: Graph) -> dict[str, Tensor]:
-        """For both kinds of steps the weights that average over a node's edges of that kind, (E,)."""
+        """Weights that average over the edges of a node inside its part, or across parts, (E,) each."""
         adjacency, part = graph.adjacency, self.part[graph.node_rows]
         is_neighbour = adjacency.rows != adjacency.indices
         is_inside = part[adjacency.rows] == part[adjacency.indices]
@@ -81,10 +84,10 @@ class GPNN(AbstractMethod):
         dtype, weight = self.input.weight.dtype, graph.edge_weight
         return {name: mean_weights(adjacency, edges, dtype, weight) for name, edges in chosen.items()}
 
-    def update(self, hop: Hop, weights: Tensor, state: Tensor, *, everyone: bool) -> Tensor:
-        """One step, of every node or of those alone that have an edge of the kind."""
+    def update(self, hop: Hop, weights: Tensor, state: Tensor, *, all_nodes: bool) -> Tensor:
+        """One step of all nodes, or only of the nodes with an edge of this kind."""
         message, own = aggregate(hop.structure, weights, state), hop.targets(state)
-        if everyone:
+        if all_nodes:
             updated: Tensor = self.cell(message, own)
             return updated
         touched = aggregate(hop.structure, weights, torch.ones_like(state[:, :1])).squeeze(1).nonzero().squeeze(1)

@@ -1,4 +1,4 @@
-"""LP, label propagation: a node's scores are the mean of its neighbours'; the features are not looked at."""
+"""LP, label propagation: the scores of a node are the mean of its neighbours' scores; features are not used."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class LabelPropagation(AbstractMethod):
 
     .. math:: (D_{uu} - W_{uu}) F_u = W_{ul} Y_l
 
-    for the unlabelled nodes u and the labelled l that an edge path leads to; W holds the weights of the edges, without
-    self loops. A node in a component without a label gets the prior (``confgcn.models.prior``).
+    for the labelled nodes l and the unlabelled nodes u that are connected to them; W holds the weights of the edges,
+    without self loops. A node in a component without a label gets the prior (``confgcn.models.prior``).
 
     Args:
-        mass_normalisation: scale the column of class c so that its sum over u is in proportion to the class's
-            smoothed share :math:`q_c` of the labels (their section 4). Without it one class can take nearly all
-            nodes of a large component.
+        mass_normalisation: scale the column of class c so that its sum over u is proportional to the smoothed share
+            :math:`q_c` of the class among the labels (section 4 of the paper). Without it one class can win nearly
+            all nodes of a large component.
 
     Shapes: ``log_probabilities`` (N, C).
     """
@@ -56,7 +56,7 @@ class LabelPropagation(AbstractMethod):
         self.log_probabilities.copy_(log_probabilities(graph, torch.from_numpy(scores), reached))
 
     def class_weights(self, graph: Graph, harmonic: FloatArray) -> FloatArray:
-        """By what the score of each class is multiplied, (C,)."""
+        """The factor of the scores of each class, (C,)."""
         if not self.mass_normalisation:
             return np.ones(graph.num_classes)
         counts = np.bincount(graph.train_labels.numpy(), minlength=graph.num_classes)
@@ -71,5 +71,5 @@ def harmonic_scores(graph: Graph, known: FloatArray, labelled: BoolArray, unlabe
     degrees = adjacency.sum(1)[unlabelled]
     laplacian = sp.diags_array(degrees) - adjacency[unlabelled][:, unlabelled]
     solution = solve(aslinearoperator(laplacian), adjacency[unlabelled][:, labelled] @ known, diagonal=degrees)
-    scores: FloatArray = solution.clip(min=0.0)  # a zero may come out of the solver a little below
+    scores: FloatArray = solution.clip(min=0.0)  # the solver may return zeros as small negative numbers
     return scores

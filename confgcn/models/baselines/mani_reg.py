@@ -1,4 +1,4 @@
-"""ManiReg, manifold regularisation: a linear model of the features whose scores change little along edges."""
+"""ManiReg, manifold regularisation: a linear model of the features with similar scores at neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from confgcn.ops import matmul
 from confgcn.ops.solver import FloatArray, solve
 from confgcn.sparse import SparseMatrix
 
-FLOOR = 1e-3  # of a probability: what least squares puts below zero
+FLOOR = 1e-3  # least squares can give negative probabilities
 
 
 class ManiReg(InductiveMethod):
@@ -28,11 +28,11 @@ class ManiReg(InductiveMethod):
 
     with L = D - W of the given graph, so that :math:`(X^T J X + \gamma_A l I + \frac{\gamma_I l}{n^2} X^T L X) w
     = X^T J (y - q)`, J the diagonal of the labelled nodes. For targets of zero and one f estimates the probability
-    of the class; the scores of a node sum to one, and what lies below a thousandth is raised to it.
+    of the class; the scores of a node sum to one, and scores below ``FLOOR`` are set to it.
 
     Args:
-        ambient: :math:`\gamma_A l`, the weight of the norm beside the sum over the labels.
-        intrinsic: :math:`\gamma_I l / n^2`, that of the differences along edges.
+        ambient: :math:`\gamma_A l`, the weight of the norm relative to the sum over the labels.
+        intrinsic: :math:`\gamma_I l / n^2`, the weight of the differences along edges.
 
     Shapes: ``weight`` (F, C), ``share`` (C,).
     """
@@ -62,7 +62,7 @@ class ManiReg(InductiveMethod):
         self.share.copy_(share)
 
     def system(self, graph: Graph, features: sp.csr_array, known: sp.csr_array) -> tuple[LinearOperator, FloatArray]:
-        """The matrix of the equation for w as what it does to a vector, and its diagonal."""
+        """The matrix of the equation for w, as an operator, and its diagonal."""
         adjacency = graph.neighbour_weights.to_scipy()  # W
         degrees = adjacency.sum(1)
         laplacian = sp.diags_array(degrees) - adjacency  # L
@@ -72,7 +72,7 @@ class ManiReg(InductiveMethod):
             product: FloatArray = known.T @ (known @ w) + self.ambient * w + self.intrinsic * smooth
             return product
 
-        # The off-diagonal part of L is left out of the diagonal of X^T L X: it only scales the solver's steps.
+        # An approximation without the off-diagonal entries of L: it is only used as a preconditioner.
         diagonal = known.power(2).sum(0) + self.ambient + self.intrinsic * (features.power(2).T @ degrees)
         return LinearOperator((graph.num_features, graph.num_features), matvec=times, dtype=np.float64), diagonal
 

@@ -1,19 +1,22 @@
-"""Planetoid: a node's embedding predicts both its label and the company it keeps, in the graph and in its class."""
+"""Planetoid: embeddings that predict the label of a node and its context, in the graph and in its class."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
 from confgcn.graph.walks import context_pairs, random_walks, with_negatives
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape
 from confgcn.models.ranges import Count, NonNegative, Share, WholeNumber, Width
 from confgcn.ops import Linear
 from confgcn.sparse import rows_of
+
+Variant = Literal["transductive", "inductive"]
 
 
 class Planetoid(AbstractMethod):
@@ -24,19 +27,20 @@ class Planetoid(AbstractMethod):
     .. math:: p_x = \mathrm{softmax}(x W_x + b_x), \quad p_e = \mathrm{softmax}(e W_e + b_e), \quad
               p = \mathrm{softmax}([p_x; p_e] W_p + b_p)
 
-    and contexts c, :math:`- \log \sigma(\pm e_i c_j)` summed over pairs drawn anew in every step. Graph pairs stand
-    near each other on a walk; against each stand ``num_negatives`` pairs of its first node with any node. Label pairs
-    are training nodes of one class; against each stand as many pairs of its first node with those of others.
+    and contexts c, :math:`- \log \sigma(\pm e_i c_j)` summed over pairs that are drawn in every step. Positive graph
+    pairs are near each other on a walk; for each there are ``num_negatives`` pairs of its first node with random nodes.
+    Positive label pairs are training nodes of one class; for each there are as many pairs with nodes of other classes.
 
-    A step is one of the authors' batches: the first ``label_steps`` learn from label pairs alone, the next
-    ``graph_steps`` from graph pairs, all others from the labels (the cross-entropies of p, p_x and p_e) and, in a
-    share of ``graph_share`` of them, from graph pairs too. The inductive variant never pairs a test node.
+    A step is one of the authors' batches: the first ``label_steps`` use label pairs, the next ``graph_steps`` graph
+    pairs, all others the labels (the cross-entropies of p, p_x and p_e) and, with probability ``graph_share``, also
+    graph pairs. The inductive variant has no pairs with test nodes.
 
     Args:
         variant: ``transductive`` or ``inductive``.
         batch_nodes: walks of ``walk_length`` steps in a batch of graph pairs, within ``window`` steps of each other.
         batch_pairs: label pairs in a batch.
-        context_weight: the weight of the pairs' sum; with plain gradient descent their learning rate over the labels'.
+        context_weight: the weight of the sum over pairs; with plain gradient descent, the ratio of their learning rate
+            to that of the labels.
     """
 
     step: Tensor
@@ -45,7 +49,7 @@ class Planetoid(AbstractMethod):
         self,
         shape: Shape,
         *,
-        variant: Literal["transductive", "inductive"] = "transductive",
+        variant: Variant = "transductive",
         embedding_dim: Width = 50,
         label_steps: WholeNumber = 2000,
         graph_steps: WholeNumber = 70,
@@ -59,6 +63,7 @@ class Planetoid(AbstractMethod):
         weight_decay: NonNegative = 0.0,
     ) -> None:
         super().__init__()
+        check_choice("variant", variant, get_args(Variant))
         self.label_steps, self.graph_steps, self.graph_share = label_steps, graph_steps, graph_share
         self.batch_nodes, self.batch_pairs = batch_nodes, batch_pairs
         self.walk_length, self.window, self.num_negatives = walk_length, window, num_negatives
@@ -85,7 +90,7 @@ class Planetoid(AbstractMethod):
         return self.output(of_features.softmax(-1), of_embedding.softmax(-1)), of_features, of_embedding
 
     def embed(self, graph: Graph, nodes: Tensor) -> Tensor:
-        """e of these nodes, which may be named more than once, (n, d)."""
+        """e of these nodes, which may repeat, (n, d)."""
         if self.is_inductive:
             return functional.relu(self.encoder(rows_of(graph.features, nodes)))
         return self.embedding.index_select(0, graph.node_ids[nodes])
@@ -104,26 +109,26 @@ class Planetoid(AbstractMethod):
         return terms
 
     def context_loss(self, graph: Graph, centre: Tensor, other: Tensor, sign: Tensor) -> LossTerm:
-        """Of pairs and their signs, (pairs,) each."""
+        """The term of these pairs and their signs, (pairs,) each."""
         nodes, place = centre.unique(return_inverse=True)
         embedding = self.embed(graph, nodes).index_select(0, place)
         scores = (embedding * self.context.index_select(0, graph.node_ids[other])).sum(1)
         return LossTerm(functional.softplus(-sign * scores).sum(), weight=self.context_weight)
 
     def label_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-        """Training nodes, each with one of its class and plus one, and ``num_negatives`` of others and minus one."""
+        """Pairs of training nodes: of one class with sign +1, ``num_negatives`` times as many of two with sign -1."""
         labels, order = graph.train_labels.sort()
         nodes, sizes = graph.train[order], labels.bincount(minlength=graph.num_classes)
         place = torch.randint(len(nodes), (self.batch_pairs,)).to(graph.device).repeat(1 + self.num_negatives)
         size = sizes[labels[place]]
-        start = (sizes.cumsum(0) - sizes)[labels[place]]  # where the class of each begins
+        start = (sizes.cumsum(0) - sizes)[labels[place]]  # of the class in the sorted labels
         is_positive = torch.arange(len(place), device=graph.device) < self.batch_pairs
         drawn = (torch.rand(len(place)).to(graph.device) * torch.where(is_positive, size, len(nodes) - size)).long()
         other = torch.where(is_positive, start + drawn, (start + size + drawn) % len(nodes))
         return nodes[place], nodes[other], torch.where(is_positive, 1.0, -1.0)
 
     def graph_pairs(self, graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-        """Pairs of walks with plus one, and ``num_negatives`` times as many with any node with minus one."""
+        """Pairs from walks with sign +1, ``num_negatives`` times as many with random nodes with sign -1."""
         starts = torch.randperm(graph.num_nodes)[: self.batch_nodes].to(graph.device)
         walks = random_walks(graph.neighbours, starts, length=self.walk_length + 1)
         near = context_pairs(walks, window=self.window)

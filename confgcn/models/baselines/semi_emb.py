@@ -1,4 +1,4 @@
-"""SemiEmb: a network of the features whose hidden layer puts neighbours close and other nodes apart."""
+"""SemiEmb: a network with a hidden layer that brings neighbours together and pushes other nodes apart."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class SemiEmb(InductiveMethod):
 
     .. math:: g = x W_0 + b_0, \quad p(y | x) = \mathrm{softmax}(\max(g, 0) W_1 + b_1)
 
-    Beside the cross-entropy of the labelled nodes, over pairs (i, j) drawn anew in every step:
+    The objective is the cross-entropy of the labelled nodes, plus over pairs (i, j) that are drawn in every step
 
     .. math:: \lambda \, \mathrm{mean}_{ij} \begin{cases} \|g_i - g_j\|^2 & \text{neighbours} \\
               \max(0, m - \|g_i - g_j\|)^2 & \text{any two nodes} \end{cases}
 
-    The graph is used in training alone: a prediction needs the features and nothing else.
+    The graph is used in training only: a prediction depends on the features of the node only.
 
     Args:
-        lambda_embedding: the weight of either kind of pair, :math:`\lambda`.
-        margin: how far apart other nodes are to be, m.
-        num_pairs: pairs of either kind in a step.
+        lambda_embedding: the weight of each kind of pair, :math:`\lambda`.
+        margin: m.
+        num_pairs: pairs of each kind in a step.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class SemiEmb(InductiveMethod):
             close = _squared_distance(embedding, edges.rows[drawn], edges.indices[drawn])
             terms["neighbours"] = LossTerm(close.sum(), self.num_pairs, self.lambda_embedding)
         others = torch.randint(graph.num_nodes, (2, self.num_pairs)).to(edges.device)
-        distance = _squared_distance(embedding, *others).clamp(min=1e-12).sqrt()  # whose gradient at zero is none
+        distance = _squared_distance(embedding, *others).clamp(min=1e-12).sqrt()  # the root has no gradient at zero
         apart = functional.relu(self.margin - distance).square()
         return {**terms, "others": LossTerm(apart.sum(), self.num_pairs, self.lambda_embedding)}
 

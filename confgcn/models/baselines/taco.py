@@ -1,4 +1,4 @@
-"""TACO: label scores with confidences, spread over the graph. The ancestor of ConfGCN; no features, no network."""
+"""TACO: label scores with confidences, propagated over the graph; features are not used."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from confgcn.sparse import SparseMatrix
 class TACO(AbstractMethod):
     r"""Orbach, Crammer: Graph-based transduction with confidence, ECML PKDD 2012.
 
-    With diagonal covariances s, convex in mu and s together, for every class by itself:
+    For every class separately, with diagonal covariances s; jointly convex in mu and s:
 
     .. math:: \min \frac{1}{4} \sum_{uv} (\mu_u - \mu_v)^2 (s_u^{-1} + s_v^{-1})
               + \frac{1}{2} \sum_{v \in V_l} (\mu_v - y_v)^2 (s_v^{-1} + \gamma^{-1})
               + \alpha \sum_v s_v - \beta \sum_v \log s_v
 
-    over the edges in both directions. A sweep sets every mu to its minimum at the others as they are, then every s:
+    over the edges in both directions. A sweep sets every mu to its minimum with all else fixed, then every s:
 
     .. math:: \mu_v = \frac{\sum_u (s_u^{-1} + s_v^{-1}) \mu_u + d_v (s_v^{-1} + \gamma^{-1}) y_v}
                            {\sum_u (s_u^{-1} + s_v^{-1}) + d_v (s_v^{-1} + \gamma^{-1})}, \quad
               s_v = \frac{\beta + \sqrt{\beta^2 + 2 \alpha R_v}}{2 \alpha}
 
     with :math:`R_v = \sum_u (\mu_u - \mu_v)^2 + d_v (\mu_v - y_v)^2` and :math:`d_v` = 1 at labelled nodes, else 0.
-    mu starts at zero and is the probability after division by its sum; a node that no sweep has reached gets the
-    prior (``confgcn.models.prior``). In a component without labels its precision :math:`1 / s = \alpha / \beta` is the
-    largest there is: the objective knows disagreement and not ignorance.
+    mu starts at zero; divided by its sum it is the probability. A node whose mu stays zero gets the prior
+    (``confgcn.models.prior``). In a component without labels the precision :math:`1 / s = \alpha / \beta` is the
+    largest possible one: the objective penalises disagreement, not missing evidence.
 
     Shapes: ``mu``, ``precision``, ``log_probabilities`` (N, C).
     """
@@ -67,7 +67,7 @@ class TACO(AbstractMethod):
         self.log_probabilities.copy_(log_probabilities(graph, mu, reached=mu.sum(1) > 0))
 
     def best_mu(self, edges: SparseMatrix, mu: Tensor, s: Tensor, y: Tensor, d: Tensor) -> Tensor:
-        """The minimum over each mu with all else fixed; zero where nothing speaks, (N, C)."""
+        """The minimum over each mu with all else fixed; zero without neighbours and label, (N, C)."""
         precision, known = 1.0 / s, d * (1.0 / s + 1.0 / self.gamma)
         above = _sum(edges, precision * mu) + precision * _sum(edges, mu) + known * y
         below = _sum(edges, precision) + precision * _sum(edges, torch.ones_like(mu)) + known

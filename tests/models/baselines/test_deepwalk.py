@@ -51,19 +51,19 @@ def separation(embedding: Tensor) -> float:
 
 
 @pytest.mark.parametrize("window", [1, 3, 9])
-def test_the_objective_equals_loops_over_places_and_strangers(six_nodes: Graph, window: int) -> None:
+def test_the_objective_equals_loops_over_positions_and_negatives(six_nodes: Graph, window: int) -> None:
     embedding, context = torch.randn(2, 6, 3, dtype=torch.float64)
     walks = torch.tensor([[0, 1, 2, 3, 1], [4, 0, 4, 0, 1], [5, 5, 5, 5, 5]])
-    strangers = torch.tensor([2, 2, 5, 0])
+    negatives = torch.tensor([2, 2, 5, 0])
     total = 0.0
     for walk in walks.tolist():
         for i, node in enumerate(walk):
             for j, other in enumerate(walk):
                 if 0 < abs(i - j) <= window:
-                    noise = [minus_log_sigmoid(-(embedding[node] @ context[n]).item()) for n in strangers.tolist()]
+                    noise = [minus_log_sigmoid(-(embedding[node] @ context[n]).item()) for n in negatives.tolist()]
                     total += minus_log_sigmoid((embedding[node] @ context[other]).item()) + 7 * sum(noise) / len(noise)
     method = quick(six_nodes, window=window, num_negatives=7)
-    assert method.surprise(embedding, context, walks, strangers).item() == pytest.approx(total / 15, rel=1e-10)
+    assert method.skip_gram_loss(embedding, context, walks, negatives).item() == pytest.approx(total / 15, rel=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore")  # gensim's are not ours

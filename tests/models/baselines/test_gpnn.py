@@ -70,9 +70,9 @@ def test_a_step_across_changes_the_nodes_of_the_cut_alone(graph: Graph) -> None:
     method = random_method(graph, PART)
     (hop,) = graph.receptive_field(None, depth=1).hops
     state = torch.randn(6, 3, dtype=torch.double)
-    after = method.update(hop, method.edge_weights(graph)["across"], state, everyone=False)
+    after = method.update(hop, method.edge_weights(graph)["across"], state, all_nodes=False)
     assert (after != state).any(1).tolist() == [False, True, True, True, False, False]
-    everywhere = method.update(hop, method.edge_weights(graph)["inside"], state, everyone=True)
+    everywhere = method.update(hop, method.edge_weights(graph)["inside"], state, all_nodes=True)
     assert (everywhere != state).any(1).all()
 
 

@@ -40,7 +40,7 @@ BENCHMARKS = (
     *(speed, speed_targets, scaling, limits, minibatch, exactness, worker_accuracy, workers, capacity),
     *(new_nodes, mapped, labels, reading, reliability),
 )
-DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "tutorial")
+DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "your_graph")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 NOT_RECORDED = ("rows", *transcripts.NAMES)  # blocks that are not written from recorded results
 CONFIDENCES = ("AUROC of the probability for correct predictions", "AUROC of the precision for correct predictions")

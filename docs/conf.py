@@ -23,6 +23,9 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "force" if os.environ.get("CONFGCN_DOCS_NOTEBOOKS") else "off"
 nb_execution_timeout = 600
+nb_merge_streams = True
+nb_execution_in_temp = True  # the tutorial writes files
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where confgcn is
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"

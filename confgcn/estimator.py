@@ -20,8 +20,7 @@ from torch import Tensor
 from confgcn.confidence.explanations import Explanation
 from confgcn.data.formats.registry import raw_graph
 from confgcn.data.input_files import naming
-from confgcn.data.label_texts import label_texts
-from confgcn.data.label_values import LabelValues
+from confgcn.data.labels import LabelValues, label_texts
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief
 from confgcn.graph import Graph

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from confgcn.confidence.calibration import Calibration
-from confgcn.data.label_values import LabelValues
+from confgcn.data.labels import LabelValues
 from confgcn.evaluation.scorecard import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.json_files import checked_record, read_checksummed_json, read_json, write_checksummed_json

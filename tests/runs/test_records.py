@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confgcn.data.label_values import LabelValues
+from confgcn.data.labels import LabelValues
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
 from confgcn.graph import Graph

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from confgcn.data.formats.edge_columns import edge_columns, end_positions
 from confgcn.data.formats.feature_columns import encode_columns
 from confgcn.data.formats.feature_files import NodeFeatures
-from confgcn.data.formats.label_columns import read_labels, read_split
+from confgcn.data.formats.node_columns import read_labels, read_split
 from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table, TableOptions, listed, word
 from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural

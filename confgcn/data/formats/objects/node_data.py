@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from confgcn.data.label_texts import label_texts
+from confgcn.data.labels import label_texts
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError, UsageError, unknown_name
 from confgcn.graph import Graph
@@ -27,7 +27,7 @@ class NodeData:
 
     Attributes:
         features: (N, F) numbers: an array, a tensor, a scipy sparse matrix.
-        labels: see :func:`confgcn.data.label_texts.label_texts`.
+        labels: see :func:`confgcn.data.labels.label_texts`.
         names: one per node, distinct as texts; None for their positions.
         split: for each node "train", "validation", "test" or "", or for each of these a mask or positions of nodes.
         class_names, feature_names: as in :class:`~confgcn.data.raw.RawGraph`.

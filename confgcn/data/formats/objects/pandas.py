@@ -21,7 +21,7 @@ from confgcn.data.formats.table import (
     word,
 )
 from confgcn.data.formats.table_graph import graph_from_tables
-from confgcn.data.label_texts import is_missing, label_texts
+from confgcn.data.labels import is_missing, label_texts
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import UsageError
 from confgcn.graph import validation as checks

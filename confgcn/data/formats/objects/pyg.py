@@ -11,7 +11,7 @@ from confgcn.data.formats.format import ObjectFormat
 from confgcn.data.formats.objects.graphs import check_unweighted, dense_features, import_library
 from confgcn.data.formats.objects.matrices import from_edge_index
 from confgcn.data.formats.objects.node_data import NodeData, comes_from
-from confgcn.data.label_texts import label_texts, named_labels
+from confgcn.data.labels import label_texts, named_labels
 from confgcn.data.raw import RawGraph
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph

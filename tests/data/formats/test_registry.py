@@ -17,8 +17,9 @@ from confgcn.data.datasets import DATASETS
 from confgcn.data.demo import load_demo
 from confgcn.data.formats import tables
 from confgcn.data.formats.delimited import read_delimited
+from confgcn.data.formats.format import FileFormat, ObjectFormat
 from confgcn.data.formats.npz import graph_npz_bytes
-from confgcn.data.formats.registry import read_graph, write_graph
+from confgcn.data.formats.registry import FILE_FORMATS, FORMATS, OBJECT_FORMATS, raw_graph, read_graph, write_graph
 from confgcn.data.formats.table import TableOptions
 from confgcn.data.load import load_graph
 from confgcn.data.raw import raw_from_graph
@@ -261,3 +262,36 @@ def test_of_a_large_folder_a_message_lists_some(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="and 20 more") as raised:
         read_graph(tmp_path)
     assert len(str(raised.value)) < 1000
+
+
+WRITTEN = [row for row in FILE_FORMATS if row.write is not None]
+
+
+@pytest.mark.parametrize("row", WRITTEN, ids=lambda row: row.name)
+def test_what_a_format_writes_it_recognises_first_and_reads_back(folder: Path, row: FileFormat) -> None:
+    raw = read_graph(folder)
+    is_folder = row in (tables.CSV, tables.PARQUET) or not row.suffixes
+    path = folder.parent / ("written" if is_folder else f"written{row.suffixes[0]}")
+    assert row.write is not None
+    files = row.write(raw, path, overwrite=False)
+    assert all(file.exists() for file in files)
+    assert next(other for other in FILE_FORMATS if other.sniff(path)) is row
+    assert read_graph(path).build().fingerprint == raw.build().fingerprint
+    with pytest.raises(UsageError, match="exists"):
+        row.write(raw, path, overwrite=False)
+    assert row.write(raw, path, overwrite=True) == files
+
+
+def test_every_format_has_a_name_of_its_own_and_a_description() -> None:
+    assert len(FORMATS) == len(FILE_FORMATS) + len(OBJECT_FORMATS)
+    assert all(row.description for row in FORMATS.values())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.jit, which PyG still uses
+@pytest.mark.parametrize("row", [row for row in OBJECT_FORMATS if row.write is not None], ids=lambda row: row.name)
+def test_an_object_that_a_format_makes_is_recognised_and_read_back(folder: Path, row: ObjectFormat) -> None:
+    graph = read_graph(folder).build()
+    assert row.write is not None
+    made = row.write(graph)
+    assert next(other for other in OBJECT_FORMATS if other.sniff(made)) is row
+    assert raw_graph(made).build().fingerprint == graph.fingerprint

@@ -69,19 +69,22 @@ class NegativePart(HandDerived):
 
 
 class LabelDistance(HandDerived):
-    """sum (mu - Y)^2 (p + c)."""
+    """sum (mu - Y)^2 (p + 1) over the labelled nodes."""
 
     @staticmethod
-    def forward(ctx: Any, mu: Tensor, precision: Tensor, labels: Tensor) -> Tensor:
-        difference = mu - labels
-        weighted = (precision + 1.0).mul_(difference)
-        ctx.save_for_backward(difference, weighted)
+    def forward(ctx: Any, mu: Tensor, precision: Tensor, nodes: Tensor, labels: Tensor) -> Tensor:
+        difference = mu.index_select(0, nodes).sub_(labels)
+        weighted = (precision.index_select(0, nodes) + 1.0).mul_(difference)
+        ctx.shape = mu.shape
+        ctx.save_for_backward(difference, weighted, nodes)
         return torch.dot(difference.reshape(-1), weighted.reshape(-1))
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        difference, weighted = ctx.saved_tensors
-        return weighted * (2 * gradient), difference.square().mul_(gradient), None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        difference, weighted, nodes = ctx.saved_tensors
+        to_mu = difference.new_zeros(ctx.shape).index_copy_(0, nodes, weighted * (2 * gradient))
+        to_precision = difference.new_zeros(ctx.shape).index_copy_(0, nodes, difference.square().mul_(gradient))
+        return to_mu, to_precision, None, None
 
 
 class Evidence(HandDerived):
@@ -130,12 +133,13 @@ def consensus() -> Case:
 
 
 def label() -> Case:
-    labels = torch.eye(CLASSES)[torch.randint(CLASSES, (LABELLED,))]
+    nodes = torch.arange(0, NODES, NODES // LABELLED)
+    labels = torch.eye(CLASSES)[torch.randint(CLASSES, (len(nodes),))]
 
     def plain(mu: Tensor, precision: Tensor) -> Tensor:
-        return losses.label_loss(mu, precision, labels, certainty=1.0)
+        return losses.label_loss(mu, precision, nodes, labels, certainty=1.0)
 
-    return (table(LABELLED), table(LABELLED)), plain, lambda mu, precision: LabelDistance.of(mu, precision, labels)
+    return (table(), table()), plain, lambda mu, precision: LabelDistance.of(mu, precision, nodes, labels)
 
 
 def reg() -> Case:

@@ -34,7 +34,7 @@ SmoothOver = Literal["influence", "edges"]
 
 
 class ConsensusConfGCN(AbstractMethod):
-    r"""ConfGCN (Vashishth and others, AISTATS 2019) with an influence, a network and terms that make confidences true.
+    r"""ConfGCN (Vashishth and others, AISTATS 2019) with influences, network and objective changed for calibration.
 
     Each node v has parameters :math:`m_v, s_v` (C,), and from them a consensus c, label scores :math:`\mu` and
     precisions p, the diagonal of :math:`\Sigma_v^{-1}`:
@@ -54,7 +54,7 @@ class ConsensusConfGCN(AbstractMethod):
     .. math:: P = \frac{1}{K + 1} \sum_{k=0}^{K} R^k, \quad H^{l+1} = \mathrm{ReLU}(P D'(D(H^l) W^l + b^l)), \quad
               \hat{Y} = \mathrm{softmax}(D(H) W + b), \quad e = P \, 1_{V_l}
 
-    The objective is a sum of means over the nodes they are summed over; brackets are held fixed:
+    The terms of the objective are divided by the number of nodes that they sum over; brackets are held fixed:
 
     .. math:: L = L_{cross} + \lambda_1 L_{smooth} + \lambda_2 L_{label} + \lambda_3 L_{const} + \lambda_4 L_{reg}
     .. math:: L_{smooth} = \sum_{uv} [r_{uv}] d_M(u, v), \quad
@@ -159,22 +159,20 @@ class ConsensusConfGCN(AbstractMethod):
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
+        influence, evidence = require(prediction.influence), require(prediction.evidence)
         raw_mu, raw_precision = self.label_distribution(graph.batch_node_rows)
-        train, nodes, labelled = graph.train, graph.num_nodes_in_mean, graph.num_train_in_mean
-        if self.smooth_over == "influence":
-            smooth = influence_smooth_loss(distance, require(prediction.influence))
-        else:
+        consensus, probabilities = softmax(raw_mu), softmax(prediction.logits)
+        nodes, labelled, labels = graph.num_nodes_in_mean, graph.num_train_in_mean, graph.train_one_hot
+        smooth = influence_smooth_loss(distance, influence)
+        if self.smooth_over == "edges":
             smooth = smooth_loss(distance, edge_weight_in_loss(graph))
-        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
-        label = label_loss(labelled_mu, labelled_precision, graph.train_one_hot, certainty=1 / self.gamma)
-        const = consensus_loss(mu, softmax(raw_mu), softmax(prediction.logits))
-        reg = evidence_loss(raw_precision, require(prediction.evidence))
+        label = label_loss(mu, precision, graph.train, labels, certainty=1 / self.gamma)
         return objective(
             cross=LossTerm(cross_entropy(graph, prediction), labelled),
             smooth=LossTerm(smooth, nodes, self.lambda_smooth),
             label=LossTerm(label, labelled, self.lambda_label),
-            const=LossTerm(const, nodes, self.lambda_const),
-            reg=LossTerm(reg, nodes, self.lambda_reg),
+            const=LossTerm(consensus_loss(mu, consensus, probabilities), nodes, self.lambda_const),
+            reg=LossTerm(evidence_loss(raw_precision, evidence), nodes, self.lambda_reg),
         )
 
     def parameter_groups(self) -> list[dict[str, Any]]:

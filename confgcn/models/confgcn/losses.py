@@ -33,14 +33,16 @@ def influence_smooth_loss(distance: Tensor, influence: Tensor) -> Tensor:
     return torch.dot(distance, influence.detach())
 
 
-def label_loss(mu: Tensor, precision: Tensor, labels: Tensor, *, certainty: float) -> Tensor:
+def label_loss(mu: Tensor, precision: Tensor, nodes: Tensor, labels: Tensor, *, certainty: float) -> Tensor:
     r"""The scores of labelled nodes are close to their label.
 
     .. math:: L_{label} = \sum_{v \in V_l} (\mu_v - Y_v)^T (\Sigma_v^{-1} + \tfrac{1}{\gamma} I) (\mu_v - Y_v)
 
-    Shapes: ``mu``, ``precision``, one-hot ``labels`` (n, C), of the labelled nodes; ``certainty`` is :math:`1/\gamma`.
+    Shapes: ``mu``, ``precision`` (N, C); labelled ``nodes`` (n,), and their one-hot ``labels`` (n, C); ``certainty`` is
+    :math:`1/\gamma`.
     """
-    return ((mu - labels).square() * (precision + certainty)).sum()
+    difference = mu.index_select(0, nodes) - labels
+    return (difference.square() * (precision.index_select(0, nodes) + certainty)).sum()
 
 
 def const_loss(mu: Tensor, probabilities: Tensor) -> Tensor:

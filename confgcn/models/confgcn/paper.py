@@ -111,9 +111,7 @@ class PaperConfGCN(AbstractMethod):
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
-        train, labels = graph.train, graph.train_one_hot
-        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
-        label = label_loss(labelled_mu, labelled_precision, labels, certainty=1.0 / self.gamma)
+        label = label_loss(mu, precision, graph.train, graph.train_one_hot, certainty=1 / self.gamma)
         return objective(
             cross=LossTerm(cross_entropy(graph, prediction)),
             smooth=LossTerm(smooth_loss(distance, edge_weight_in_loss(graph)), weight=self.lambda_smooth),

@@ -117,11 +117,9 @@ class ReleasedConfGCN(AbstractMethod):
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
-        train = graph.train
-        labelled_mu, labelled_precision = mu.index_select(0, train), precision.index_select(0, train)
-        label = label_loss(labelled_mu, labelled_precision, graph.train_one_hot, certainty=self.gamma)
+        label = label_loss(mu, precision, graph.train, graph.train_one_hot, certainty=self.gamma)
         if self.const_over == "labelled":
-            const = const_loss(labelled_mu, softmax(prediction.logits_of(train)))
+            const = const_loss(mu.index_select(0, graph.train), softmax(prediction.logits_of(graph.train)))
         else:
             const = const_loss(mu, softmax(prediction.logits))
         return objective(

@@ -1,9 +1,11 @@
 """Compare every operator of confgcn.ops with plain torch: python benchmarks/operators.py
 
-Each operator is run forward and backward in three versions: with the compiled kernels, with the pure kernels, and as
-plain torch that autograd differentiates. Time is CPU time on a graph of 20,000 nodes, one thread, the versions
-interleaved: medians, and ratios to plain torch. Memory is the growth of the largest resident set on a graph of
-1,000,000 nodes, each version in a process of its own. Written to benchmarks/results/operators.json.
+Each operator with a hand-derived gradient is run forward and backward in three versions: with the compiled kernels,
+with the pure kernels, and as plain torch that autograd differentiates. Two are also compared with what they are
+composed of: `propagate` with steps of `aggregate`, and the product after dropout with `dropout` and `@`. Time is CPU
+time on a graph of 20,000 nodes, one thread, the versions interleaved: medians, and ratios to plain torch. Memory is
+the growth of the largest resident set on a graph of 1,000,000 nodes, each version in a process of its own. Written to
+benchmarks/results/operators.json.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ from torch.nn import functional
 
 from confgcn import kernels, ops
 from confgcn.graph import symmetric_adjacency
+from confgcn.ops.dropout import dropout_dense
 from confgcn.sparse import SparseStructure
 
 RESULTS = Path(__file__).parent / "results" / "operators.json"
 SMALL, LARGE = 20_000, 1_000_000  # nodes
 DEGREE = 6  # edges drawn per node: about 13 entries per row of the adjacency, with both directions and the self loop
-WIDTH, STEPS, RATE = 16, 8, 0.5
+WIDTH, FEATURES, CLASSES, STEPS, RATE = 16, 128, 7, 8, 0.5
 REPEATS = 31
 VERSIONS = ("compiled", "pure", "plain")
 
@@ -43,8 +46,9 @@ class Inputs:
     edges: Tensor  # (E,)
     nodes: Tensor  # (N, WIDTH)
     others: Tensor  # (N, WIDTH)
-    weight: Tensor  # (WIDTH, WIDTH)
-    chosen: Tensor  # half of the nodes
+    scores: Tensor  # (N, CLASSES)
+    features: Tensor  # (N, FEATURES), without a gradient
+    weight: Tensor  # (FEATURES, WIDTH)
 
     @classmethod
     def of(cls, num_nodes: int) -> Inputs:
@@ -52,9 +56,10 @@ class Inputs:
         pairs = torch.randint(num_nodes, (DEGREE * num_nodes, 2)).numpy()
         adjacency, _ = symmetric_adjacency(pairs, num_nodes)
         nodes, others = (torch.rand(num_nodes, WIDTH).requires_grad_() for _ in range(2))
-        edges, weight = torch.rand(adjacency.num_entries).requires_grad_(), torch.rand(WIDTH, WIDTH).requires_grad_()
-        chosen = torch.randperm(num_nodes)[: num_nodes // 2].sort().values
-        return cls(adjacency, edges, nodes, others, weight, chosen)
+        edges, scores = torch.rand(adjacency.num_entries).requires_grad_(), torch.rand(num_nodes, CLASSES)
+        weight = torch.rand(FEATURES, WIDTH).requires_grad_()
+        features = torch.rand(num_nodes, FEATURES)
+        return cls(adjacency, edges, nodes, others, scores.requires_grad_(), features, weight)
 
 
 def plain_aggregate(adjacency: SparseStructure, weights: Tensor, values: Tensor) -> Tensor:
@@ -82,27 +87,26 @@ def plain_edge_softmax(adjacency: SparseStructure, scores: Tensor) -> Tensor:
     return exponential / sums.index_select(0, adjacency.rows)
 
 
-def plain_edge_sum(adjacency: SparseStructure, at_target: Tensor, at_source: Tensor) -> Tensor:
-    return at_target.index_select(0, adjacency.rows) + at_source.index_select(0, adjacency.indices)
+def steps_of_aggregate(adjacency: SparseStructure, weights: Tensor, values: Tensor) -> Tensor:
+    total = values
+    for _ in range(STEPS):
+        total = ops.aggregate(adjacency, weights.detach(), total) + values
+    return total / (STEPS + 1)
 
 
-def plain_convolve(adjacency: SparseStructure, weights: Tensor, features: Tensor, weight: Tensor) -> Tensor:
-    return plain_aggregate(adjacency, weights, functional.dropout(features, RATE) @ weight)
-
-
-# Each operator as it is, and in plain torch.
+# Each operator as it is, and what it is compared with.
 OPERATORS: dict[str, tuple[Callable[[Inputs], Any], Callable[[Inputs], Tensor]]] = {
     "aggregate": (
         lambda i: ops.aggregate(i.adjacency, i.edges, i.nodes),
         lambda i: plain_aggregate(i.adjacency, i.edges, i.nodes),
     ),
-    "convolve": (
-        lambda i: ops.convolve(i.adjacency, i.edges, i.nodes, i.weight, dropout=RATE),
-        lambda i: plain_convolve(i.adjacency, i.edges, i.nodes, i.weight),
-    ),
     "propagate": (
         lambda i: ops.propagate(i.adjacency, i.edges, i.nodes, steps=STEPS),
         lambda i: plain_propagate(i.adjacency, i.edges, i.nodes),
+    ),
+    "propagate / steps of aggregate": (
+        lambda i: ops.propagate(i.adjacency, i.edges, i.nodes, steps=STEPS),
+        lambda i: steps_of_aggregate(i.adjacency, i.edges, i.nodes),
     ),
     "edge_distance": (
         lambda i: ops.edge_distance(i.adjacency, i.nodes, i.others),
@@ -112,16 +116,15 @@ OPERATORS: dict[str, tuple[Callable[[Inputs], Any], Callable[[Inputs], Tensor]]]
         lambda i: ops.edge_softmax(i.adjacency, i.edges),
         lambda i: plain_edge_softmax(i.adjacency, i.edges),
     ),
-    "edge_sum": (
-        lambda i: ops.edge_sum(i.adjacency, i.nodes, i.others),
-        lambda i: plain_edge_sum(i.adjacency, i.nodes, i.others),
-    ),
+    "softmax": (lambda i: ops.softmax(i.scores), lambda i: i.scores.softmax(-1)),
     "dropout": (lambda i: ops.dropout(i.nodes, RATE, training=True), lambda i: functional.dropout(i.nodes, RATE)),
-    "softmax": (lambda i: ops.softmax(i.nodes), lambda i: i.nodes.softmax(-1)),
-    "rows_at": (lambda i: ops.rows_at(i.nodes, i.chosen), lambda i: i.nodes.index_select(0, i.chosen)),
-    "gather": (
-        lambda i: ops.gather(i.nodes, i.adjacency.indices),
-        lambda i: i.nodes.index_select(0, i.adjacency.indices),
+    "matmul after dropout": (
+        lambda i: ops.matmul(i.features, i.weight, dropout=RATE),
+        lambda i: functional.dropout(i.features, RATE) @ i.weight,
+    ),
+    "matmul after dropout / dropout, then @": (
+        lambda i: ops.matmul(i.features, i.weight, dropout=RATE),
+        lambda i: dropout_dense(i.features, RATE) @ i.weight,
     ),
 }
 
@@ -141,7 +144,13 @@ def main() -> None:
             "memory_to_plain": {version: round(megabytes[version] / megabytes["plain"], 2) for version in VERSIONS},
         }
         print(name, rows[name], flush=True)
-    sizes = {"nodes_for_time": SMALL, "nodes_for_memory": LARGE, "edges_per_node": DEGREE, "width": WIDTH}
+    sizes = {
+        "nodes_for_time": SMALL,
+        "nodes_for_memory": LARGE,
+        "edges_per_node": DEGREE,
+        "width": WIDTH,
+        "features": FEATURES,
+    }
     record = {"date": datetime.date.today().isoformat(), **sizes, "repeats": REPEATS, "operators": rows}
     RESULTS.write_text(json.dumps(record, indent=1) + "\n")
 
@@ -160,10 +169,10 @@ def times(name: str, inputs: Inputs) -> dict[str, float]:
 def run(name: str, version: str, inputs: Inputs) -> None:
     """One forward and backward pass."""
     ours, plain = OPERATORS[name]
-    with kernels.using("pure" if version == "plain" else version):  # type: ignore[arg-type]
+    with kernels.using("compiled" if version == "plain" else version):  # type: ignore[arg-type]
         result = (plain if version == "plain" else ours)(inputs)
         result.backward(torch.ones_like(result))
-    for tensor in (inputs.edges, inputs.nodes, inputs.others, inputs.weight):
+    for tensor in (inputs.edges, inputs.nodes, inputs.others, inputs.scores, inputs.weight):
         tensor.grad = None
 
 

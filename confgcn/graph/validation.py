@@ -1,4 +1,4 @@
-"""What makes arrays a valid graph: each check names the offending thing, or returns the array in canonical form."""
+"""Checks of the arrays of a graph: each returns the array in canonical form, or raises an error naming the fault."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from confgcn.exceptions import DataError
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 IntArray = npt.NDArray[np.int64]
-MAX_CLASSES = 1_000_000  # more is a mistake, and every class has a name in memory
-MAX_NODES = 100_000_000  # more is a mistake, and every node has a name in memory
+MAX_CLASSES = 1_000_000  # every class has a name in memory
+MAX_NODES = 100_000_000  # every node has a name in memory
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-LONGEST_SHOWN = 60  # characters of a text in a message
+LONGEST_SHOWN = 60  # characters of a name in a message
 
 
 def shown(text: str) -> str:
-    """A name or an id in a message: of a long one the beginning."""
+    """A name or an id as messages show it: a long one is cut short."""
     return repr(text) if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]!r}... ({len(text):,} characters)"
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
-    """Anything like an array as one."""
+    """Anything array-like as a numpy array."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{name}: a masked array would lose its mask; fill it first")
     try:
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise DataError(f"{name}: cannot be made an array, do all rows have the same length? ({error})") from None
+        raise DataError(f"{name}: expected an array; do all rows have the same length? ({error})") from None
 
 
 def check_num_nodes(count: int) -> None:
-    """Before anything is made for every node: a number alone can ask for all of the memory."""
+    """Refuse a wrong number of nodes before any array of that length is allocated."""
     if not 0 <= count <= MAX_NODES:
         raise DataError(f"number of nodes: expected 0 to {MAX_NODES:,}, got {count:,}")
 
 
 def checked_edges(edges: Any, num_nodes: int, *, first_row: int | None = None) -> IntArray:
-    """Edges as (M, 2) whole numbers, each the position of a node; or those of a block that begins at ``first_row``."""
+    """Edges as (M, 2) integers, the positions of nodes; ``first_row`` is the position of a block among all rows."""
     pairs = as_array(edges, "edges")
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.int64)
@@ -99,7 +99,7 @@ def checked_features(features: Any, num_nodes: int) -> torch.Tensor | SparseMatr
 
 
 def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntArray:
-    """Labels as whole numbers from 0; -1 is the one sign for "unknown"."""
+    """Labels as integers from 0; -1 is unknown."""
     array = as_array(labels, "labels")
     if array.shape != (num_nodes,):
         raise DataError(f"labels: expected one per node, shape ({num_nodes},), got {array.shape}")
@@ -116,9 +116,9 @@ def checked_labels(labels: Any, num_nodes: int, num_classes: int | None) -> IntA
     return array.astype(np.int64)
 
 
-def checked_split(part: Any, name: str, labels: IntArray) -> IntArray:
-    """One part of the split, given as a mask (N,) or as positions: sorted, unique, all labelled."""
-    array = as_array(part, name)
+def checked_split(nodes: Any, name: str, labels: IntArray) -> IntArray:
+    """The nodes of one split, given as a mask (N,) or as positions: sorted, distinct, all labelled."""
+    array = as_array(nodes, name)
     if array.dtype == bool:
         if array.shape != labels.shape:
             raise DataError(f"{name} mask: expected shape {labels.shape}, got {array.shape}")
@@ -133,19 +133,19 @@ def checked_split(part: Any, name: str, labels: IntArray) -> IntArray:
         raise DataError(f"{name}: positions must be from 0 to {len(labels) - 1}, got {array.min()} to {array.max()}")
     positions = np.unique(array).astype(np.int64)
     if len(positions) < len(array):
-        raise DataError(f"{name}: a position stands twice; is this a mask? Then pass it with dtype bool")
+        raise DataError(f"{name}: a position occurs twice; if this is a mask, pass it with dtype bool")
     unlabelled = positions[labels[positions] < 0]
     if unlabelled.size:
         raise DataError(f"{name}: {unlabelled.size} nodes have no label, the first is node {unlabelled[0]}")
     return positions
 
 
-def check_disjoint(parts: dict[str, IntArray]) -> None:
-    """No node in two parts of the split: that would be a leak."""
-    names = list(parts)
+def check_disjoint(splits: dict[str, IntArray]) -> None:
+    """No node is in two splits: held-out labels would be trained on."""
+    names = list(splits)
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
-            shared = np.intersect1d(parts[first], parts[second])
+            shared = np.intersect1d(splits[first], splits[second])
             if shared.size:
                 raise DataError(
                     f"{first} and {second} share {shared.size} nodes "
@@ -154,7 +154,7 @@ def check_disjoint(parts: dict[str, IntArray]) -> None:
 
 
 def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[str, ...]:
-    """One distinct name each; numbers where there are none."""
+    """Distinct names; numbers where none are given."""
     if names is None:
         return tuple(str(i) for i in range(count))
     texts = tuple(str(name) for name in names)
@@ -162,7 +162,7 @@ def checked_names(names: Sequence[str] | None, kind: str, count: int) -> tuple[s
         raise DataError(f"{kind} names: expected {count}, got {len(texts)}")
     if len(set(texts)) != count:
         twice = next(name for name, times in Counter(texts).items() if times > 1)
-        raise DataError(f"{kind} names: {shown(twice)} stands twice")
+        raise DataError(f"{kind} names: {shown(twice)} occurs twice")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
@@ -178,7 +178,7 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
     check_csr("features", matrix.indptr, matrix.indices, matrix.data, matrix.shape)
     _checked_values(matrix.data, partial(_sparse_place, matrix))
     matrix.sum_duplicates()
-    values = _checked_values(matrix.data, partial(_sparse_place, matrix))  # a sum can leave the range its parts are in
+    values = _checked_values(matrix.data, partial(_sparse_place, matrix))  # sums of duplicates can overflow
     structure = SparseStructure(
         torch.from_numpy(matrix.indptr.astype(np.int64)),
         torch.from_numpy(matrix.indices.astype(np.int64)),
@@ -188,20 +188,20 @@ def _checked_sparse(given: Any, num_nodes: int) -> SparseMatrix:
 
 
 def native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers as scipy takes them: in the order of bytes of this machine, and halves as singles."""
+    """The same numbers in a dtype that scipy accepts: native byte order, float16 as float32."""
     ordered = array.astype(array.dtype.newbyteorder("="), copy=False)
     return ordered.astype(np.float32) if ordered.dtype == np.float16 else ordered
 
 
 def checked_csr(matrix: Any) -> Any:
-    """A sparse matrix by rows. Whole numbers become floats: entries of one place are added, and could overflow."""
+    """A sparse matrix by rows. Integers become floats: adding duplicate entries could overflow."""
     check_number_kind(matrix.dtype)
     check_stored_indices(matrix)
     return (matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)).tocsr()
 
 
 def check_stored_indices(matrix: Any) -> None:
-    """Before scipy converts a matrix: it follows the indices without looking where they lead."""
+    """Check the indices before scipy converts a matrix: it does not."""
     rows, columns = matrix.shape
     if matrix.format == "csr":
         check_csr("features", matrix.indptr, matrix.indices, matrix.data, (rows, columns))
@@ -217,15 +217,15 @@ def check_stored_indices(matrix: Any) -> None:
 
 
 def check_csr(name: str, indptr: Any, indices: Any, data: Any, shape: tuple[int, ...]) -> None:
-    """Row pointers and column indices that stay inside the arrays: libraries do not look before they read."""
+    """Row pointers and column indices lie inside the arrays."""
     rows, columns = shape
     if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
-        raise DataError(f"{name}: row pointers and column indices must be whole numbers")
+        raise DataError(f"{name}: row pointers and column indices must be integers")
     if rows < 0 or indptr.shape != (rows + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
         raise DataError(f"{name}: the row pointers do not describe {rows} rows of {len(indices)} entries")
     if (indptr[1:] < indptr[:-1]).any():
         raise DataError(
-            f"{name}: the row pointers of {rows} rows fall in row {int(np.argmax(indptr[1:] < indptr[:-1]))}"
+            f"{name}: the row pointers of {rows} rows decrease in row {int(np.argmax(indptr[1:] < indptr[:-1]))}"
         )
     if len(indices) != len(data):
         raise DataError(f"{name}: {len(indices)} column indices but {len(data)} values")
@@ -243,7 +243,7 @@ def check_feature_shape(shape: tuple[int, ...], num_nodes: int) -> None:
 
 def _checked_values(array: npt.NDArray[Any], place: Any, among: str = "") -> npt.NDArray[np.float32]:
     check_number_kind(array.dtype)
-    with np.errstate(invalid="ignore"):  # of a NaN that signals; it is refused here
+    with np.errstate(invalid="ignore"):  # a signalling NaN warns; it is refused below
         wide = array.astype(np.float64)
     wrong = ~np.isfinite(wide) | (np.abs(wide) > FLOAT32_MAX)
     if wrong.any():
@@ -257,12 +257,12 @@ def _checked_values(array: npt.NDArray[Any], place: Any, among: str = "") -> npt
 
 
 def _among(first_row: int | None, count: int) -> str:
-    """What was counted, where only a block of all rows was looked at."""
+    """The rows that were counted, where only a block was checked."""
     return "" if first_row is None else f" in rows {first_row} to {first_row + count - 1}"
 
 
 def check_number_kind(dtype: np.dtype[Any]) -> None:
-    """Numbers, and nothing that would have to be made one."""
+    """Numbers, and nothing that would have to be converted to them."""
     if dtype.kind not in "biuf":
         raise DataError(f"features: expected numbers, got {dtype}")
 

@@ -1,5 +1,5 @@
-// Compiled kernels over compressed sparse rows, bound to plain buffers: no header of Python or torch is needed, so one
-// build serves every version of torch. The Python side (compiled.py) checks every shape before it comes here.
+// Compiled kernels over compressed sparse rows, on plain buffers: no header of Python or torch is needed, so one build
+// works with every version of torch. The Python side (compiled.py) checks devices, types and shapes.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ namespace baseline {
 #include "loops.h"
 }
 
-// Chosen when the library is used, not when it is built: what is built on one machine runs on another.
+// Chosen when the library is loaded, not when it is built: it runs on machines without these instructions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define CONFGCN_VECTORS 1
 #pragma GCC push_options
@@ -63,17 +63,17 @@ bool has_vectors() {
 #define CALL(loop, ...) baseline::loop(__VA_ARGS__)
 #endif
 
-// Below this many multiplications for each, starting threads costs more than they save.
+// With fewer multiplications per thread, starting threads costs more than they save.
 constexpr int64_t kWorkPerThread = 1000000;
 
-// The row at which the p-th of so many shares of the entries begins.
+// The first row of one of several shares with about as many entries each.
 int64_t share_begin(const int64_t* indptr, int64_t rows, int64_t share, int64_t shares) {
   if (!indptr) return rows / shares * share + std::min(share, rows % shares);
   const int64_t entry = indptr[rows] / shares * share;
   return share == shares ? rows : std::lower_bound(indptr, indptr + rows, entry) - indptr;
 }
 
-// Runs body(first, last) over all rows, shared out by entries (by rows without an indptr) where that pays.
+// Runs body(first, last) over all rows, divided among threads by entries (by rows without an indptr).
 template <typename Body>
 void over_rows(const int64_t* indptr, int64_t rows, int64_t work_per_entry, int64_t threads, Body body) {
   const int64_t work = (indptr ? indptr[rows] + rows : rows) * work_per_entry;
@@ -86,7 +86,7 @@ void over_rows(const int64_t* indptr, int64_t rows, int64_t work_per_entry, int6
   try {
     helpers.reserve(shares - 1);
     for (; begun < shares; ++begun) helpers.emplace_back(run, begun);
-  } catch (const std::exception&) {  // no thread to be had: the work is done here
+  } catch (const std::exception&) {  // no thread could be started: the work is done in this one
   }
   run(0);
   for (; begun < shares; ++begun) run(begun);

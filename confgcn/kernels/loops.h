@@ -1,10 +1,10 @@
 // The loops over edges. kernels.cpp includes this file once for each instruction set, inside a namespace of its own.
 //
 // A matrix is compressed by rows: row i holds the entries indptr[i] .. indptr[i + 1], entry e stands in column
-// indices[e]. Every function works on the rows first .. last and writes what no other row does, so rows can be shared
-// out among threads, and each sum is formed in one order: the bits do not depend on the number of threads.
+// indices[e]. Every function works on the rows first .. last and writes only the results of these rows, so rows can be
+// divided among threads. Each sum is formed in one order: the bits do not depend on the number of threads.
 
-// Calls body(width) with a width that the compiler knows where it is a common one, and can so keep a row in registers.
+// Calls body(width), with common widths as compile-time constants, so that a row is kept in registers.
 template <typename Body>
 inline void with_width(int64_t width, Body body) {
   switch (width) {
@@ -24,7 +24,7 @@ inline void with_width(int64_t width, Body body) {
   }
 }
 
-// Asks for the scores of the source of an entry some way ahead, which lie anywhere in memory; narrow ones come in time.
+// Prefetches the scores of the source of a later entry. Narrow rows arrive in time without it.
 template <typename T>
 inline void prefetch(const Distance<T>& a, int64_t entry) {
   constexpr int64_t ahead = 4, line = 64 / sizeof(T);
@@ -46,7 +46,7 @@ void distance(int64_t first, int64_t last, const Distance<T>& a, T* out) {
       const T* precision_v = a.precision + v * classes;
       for (int64_t e = a.indptr[v]; e < a.indptr[v + 1]; ++e) {
         const int64_t u = a.indices[e];
-        if (a.mirror && u > v) break;  // columns are sorted: the rest is written from the other side
+        if (a.mirror && u > v) break;  // columns are sorted: the other entries are written from their mirrors
         prefetch(a, e);
         const T* mu_u = a.mu + u * classes;
         const T* precision_u = a.precision + u * classes;
@@ -93,8 +93,8 @@ void distance_gradient(int64_t first, int64_t last, const Distance<T>& a, const 
   });
 }
 
-// exp(x) for x <= 0, to the last bit or two: 2^k times a polynomial on [-ln 2 / 2, ln 2 / 2]. Unlike the library's it
-// can be done on many numbers at once.
+// exp(x) for x <= 0, exact to one or two bits: 2^k times a polynomial on [-ln 2 / 2, ln 2 / 2]. Unlike that of the
+// standard library it can be vectorised.
 inline float exponential(float x) {
   x = x < -87.0f ? -87.0f : x;
   const float k = std::nearbyint(x * 1.44269504f);
@@ -113,7 +113,7 @@ inline float exponential(float x) {
 }
 inline double exponential(double x) { return std::exp(x); }
 
-// weights = exp(score) over its sum in the row, for every head; shifted by the largest score, which keeps it finite.
+// weights = exp(score) over its sum in the row, for every head. Scores are shifted by the largest to stay finite.
 template <typename T>
 void softmax(int64_t first, int64_t last, const int64_t* indptr, const T* scores, int64_t heads, T* weights) {
   for (int64_t v = first; v < last; ++v) {
@@ -151,7 +151,7 @@ void softmax_gradient(int64_t first, int64_t last, const int64_t* indptr, const 
   }
 }
 
-// The same two for the rows of a dense matrix, whose width may be known.
+// The same two for the rows of a dense matrix.
 template <typename T>
 void dense_softmax(int64_t first, int64_t last, int64_t columns, const T* scores, T* weights) {
   with_width(columns, [&](auto width) {
@@ -201,7 +201,7 @@ void sum_rows(int64_t first, int64_t last, const int64_t* indptr, const T* value
 
 constexpr int64_t kSlice = 16;  // columns
 
-// Calls body(row, column, width) for every row and every slice of its columns: narrow enough to sum up in registers.
+// Calls body(row, column, width) for every row and every slice of its columns, narrow enough to sum in registers.
 template <typename Body>
 inline void over_slices(int64_t first, int64_t last, int64_t columns, Body body) {
   if (columns <= kSlice) {
@@ -259,7 +259,7 @@ void entry_products(int64_t first, int64_t last, const Product<T>& a, const T* l
   });
 }
 
-// The i-th number of the generator SplitMix64 (Steele, Lea, Flood 2014) begun with this seed: 64 random bits.
+// The i-th number of the generator SplitMix64 (Steele, Lea, Flood 2014) started with this seed: 64 random bits.
 inline uint64_t split_mix(uint64_t seed, uint64_t i) {
   uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -267,8 +267,8 @@ inline uint64_t split_mix(uint64_t seed, uint64_t i) {
   return z ^ (z >> 31);
 }
 
-// Four values share a random number. A value stays, times scale, where its sixteen bits are below the threshold.
-// Numbers are made a block at a time, which can be done on several at once. The values are those from start on.
+// Four values share a random number. A value is kept, times scale, if its sixteen bits are below the threshold.
+// Numbers are computed a block at a time, which is vectorised. The values are those from position start on.
 template <typename T>
 void drop(int64_t first, int64_t last, int64_t count, const T* values, uint64_t seed, int64_t start,
           uint32_t threshold, T scale, T* out) {
@@ -287,7 +287,7 @@ void drop(int64_t first, int64_t last, int64_t count, const T* values, uint64_t 
 
 template <typename T>
 bool all_finite(const T* values, int64_t count) {
-  T sum = 0;  // x * 0 is zero for every number and not for infinity or what is not a number
+  T sum = 0;  // x * 0 is zero for finite numbers, and not for infinity or NaN
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; ++i) sum += values[i] * T(0);
   return sum == T(0);

@@ -66,7 +66,7 @@ def test_every_labelled_node_is_trained_on_unless_there_is_a_split() -> None:
         ({"labels": ["x"]}, "one label per node, 3, got 1"),
         ({"class_names": ["x"]}, "label 'y' is none of the classes x"),
         ({"features": np.array([["1"], ["2"], ["3"]])}, "expected numbers"),
-        ({"feature_names": ["a", "a"]}, "feature names: 'a' stands twice"),
+        ({"feature_names": ["a", "a"]}, "feature names: 'a' occurs twice"),
         ({"features": np.ones((2, 2))}, r"shape \(3, at least 1\)"),
     ],
 )
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_named(changes: dict[str, object], message: str) -> Non
 def test_a_graph_without_nodes_and_ids_that_stand_twice_are_refused() -> None:
     with pytest.raises(DataError, match="no nodes"):
         RawGraph("g", [], np.empty((0, 2), dtype=int)).build()
-    with pytest.raises(DataError, match="'a' stands twice"):
+    with pytest.raises(DataError, match="'a' occurs twice"):
         RawGraph("g", ["a", "a", "b"], EDGES, np.ones((3, 1))).build()
 
 
@@ -92,7 +92,7 @@ def test_a_graph_and_its_raw_form_are_the_same(small_graph: Graph) -> None:
         ({"split": ["test", "train", ""]}, "'b9' is in the train set and has no label"),
         ({"split": ["", ""]}, "g: expected one part of the split per node, 3, got 2"),
         ({"labels": ["x"]}, "one label per node, 3, got 1"),
-        ({"class_names": ["x", "x", "y"]}, "class names: 'x' stands twice"),
+        ({"class_names": ["x", "x", "y"]}, "class names: 'x' occurs twice"),
         ({"features": np.full((3, 1), np.nan)}, "row 0, column 0 is NaN"),
         ({"feature_names": ["a"]}, "feature names: expected 2, got 1"),
     ],

@@ -164,7 +164,7 @@ def test_a_value_that_is_missing_is_named(shards: Path, name: str) -> None:
 
 
 def test_classes_of_one_name_are_refused(shards: Path) -> None:
-    with pytest.raises(DataError, match=f"{MANIFEST}.*'a' stands twice"):
+    with pytest.raises(DataError, match=f"{MANIFEST}.*'a' occurs twice"):
         read_shard_record(altered(shards, class_names=["a", "a"]))
 
 

@@ -216,7 +216,7 @@ def test_masks_that_share_nodes_are_a_leak() -> None:
         (np.ones(NODES), "train: expected a mask or positions of nodes, got float64"),
         ([0, 1, NODES], "train: positions must be from 0 to 11, got 0 to 12"),
         ([0, -1], "train: positions must be from 0 to 11, got -1 to 0"),
-        ([0, 0, 1], "train: a position stands twice; is this a mask"),
+        ([0, 0, 1], "train: a position occurs twice; if this is a mask"),
     ],
 )
 def test_a_mask_that_fits_no_nodes_is_refused(part: Any, message: str) -> None:

@@ -44,7 +44,7 @@ def sizes(part: Tensor) -> list[int]:
 
 
 @pytest.mark.parametrize("num_subsets", [2, 5, 10])
-def test_every_node_is_in_a_part(small_graph: Graph, how: Partition, num_subsets: int) -> None:
+def test_every_node_is_in_a_subset(small_graph: Graph, how: Partition, num_subsets: int) -> None:
     part = partition(small_graph, how, num_subsets)
     assert part.shape == (120,)
     assert part.dtype == torch.long
@@ -57,12 +57,12 @@ def test_one_seed_gives_one_partition_and_others_give_others(small_graph: Graph,
     assert any(not torch.equal(first, other) for other in others)
 
 
-def test_one_part_holds_all(small_graph: Graph, how: Partition) -> None:
+def test_one_subset_holds_all(small_graph: Graph, how: Partition) -> None:
     assert not partition(small_graph, how, 1).any()
 
 
 @pytest.mark.parametrize("num_subsets", [6, 7, 100])
-def test_with_fewer_nodes_than_parts_each_is_one(six_nodes: Graph, how: Partition, num_subsets: int) -> None:
+def test_with_fewer_nodes_than_subsets_each_is_one(six_nodes: Graph, how: Partition, num_subsets: int) -> None:
     assert partition(six_nodes, how, num_subsets).tolist() == [0, 1, 2, 3, 4, 5]
 
 
@@ -104,7 +104,7 @@ def test_flood_fill_draws_the_seeds_that_are_missing_from_all_nodes(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_parts_of_a_connected_graph_are_connected(seed: int) -> None:
+def test_subsets_of_a_connected_graph_are_connected(seed: int) -> None:
     random = np.random.default_rng(seed)
     edges = [(int(random.integers(v)), v) for v in range(1, 60)] + random.integers(60, size=(30, 2)).tolist()
     graph = graph_of(60, edges, train=[3, 10, 20, 30, 40, 50])
@@ -114,7 +114,7 @@ def test_parts_of_a_connected_graph_are_connected(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_parts_take_turns(seed: int) -> None:
+def test_subsets_take_turns(seed: int) -> None:
     graph = graph_of(10, [(v, v + 1) for v in range(9)], train=[0, 9])
     part = seeded_partition(graph, "flood_fill", 2, seed).tolist()
     assert part == [part[0]] * 5 + [part[9]] * 5
@@ -137,7 +137,7 @@ def test_the_node_held_longest_has_its_turn_first(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_nodes_that_no_part_comes_to_go_to_the_smallest(seed: int) -> None:
+def test_nodes_that_no_subset_reaches_go_to_the_smallest(seed: int) -> None:
     edges = [*((0, v) for v in range(2, 9)), (1, 9)]  # 8 and 2 nodes; 10 to 24 are isolated
     graph = graph_of(25, edges, train=[0, 1])
     part = seeded_partition(graph, "flood_fill", 2, seed)
@@ -146,7 +146,7 @@ def test_nodes_that_no_part_comes_to_go_to_the_smallest(seed: int) -> None:
     assert part[10:16].tolist() == [part[1].item()] * 6
 
 
-def test_parts_of_metis_are_of_nearly_equal_size(small_graph: Graph) -> None:
+def test_subsets_of_metis_are_of_nearly_equal_size(small_graph: Graph) -> None:
     pytest.importorskip("pymetis")
     assert max(sizes(metis(small_graph, 4))) <= 33
 
@@ -163,20 +163,20 @@ def test_a_large_graph_is_cut_by_its_clusters(monkeypatch: pytest.MonkeyPatch) -
     assert int((part[graph.neighbours.rows] != part[graph.neighbours.indices]).sum()) <= 8
 
 
-def test_without_metis_it_is_said_how_to_get_it(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_metis_the_error_names_the_package(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(ResourceError, match="pip install"):
         metis(small_graph, 4)
 
 
-def test_without_edges_every_node_is_still_in_a_part(how: Partition) -> None:
+def test_without_edges_every_node_is_still_in_a_subset(how: Partition) -> None:
     graph = Graph.build([], np.eye(8), [0, 1] * 4, train=[0, 1])
     part = partition(graph, how, 2)
     assert part.shape == (8,)
     assert set(part.tolist()) == {0, 1}
 
 
-def test_many_components_are_parted_alike_by_one_seed(how: Partition) -> None:
+def test_many_components_are_partitioned_alike_by_one_seed(how: Partition) -> None:
     pairs = [(2 * i, 2 * i + 1) for i in range(40)]
     graph = Graph.build(pairs, np.eye(80), [0, 1] * 40, train=[0, 1, 2, 3])
     parts = []

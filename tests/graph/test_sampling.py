@@ -26,7 +26,7 @@ def edges_of(graph: Graph) -> set[tuple[int, int]]:
     return set(zip(ids[graph.adjacency.rows].tolist(), ids[graph.adjacency.indices].tolist(), strict=True))
 
 
-def test_counted_nodes_come_first_and_the_outermost_hear_themselves_alone(star: Graph) -> None:
+def test_batch_nodes_come_first_and_the_outermost_have_their_self_loop_only(star: Graph) -> None:
     sample = NeighbourSampler(star, fanout=10, depth=1).draw(torch.tensor([6, 7]))
     assert sample.node_ids.tolist() == [6, 7, 5]
     assert edges_of(sample) == {(6, 6), (6, 5), (7, 7), (5, 5)}
@@ -41,13 +41,13 @@ def test_what_belongs_to_a_node_comes_along(star: Graph) -> None:
     assert torch.equal(sample.features, star.features[[5, 6, 0]])
     assert sample.labels.tolist() == [1, 0, 0]
     assert sample.train.tolist() == [1]
-    assert sample.labelled.tolist() == [1, 2]  # the context's label is known, and not counted
+    assert sample.labelled.tolist() == [1, 2]  # that of a node outside the batch is known, but not in the loss
     assert (sample.num_nodes_in_mean, sample.num_train_in_mean) == (8, 3)
     assert sample.batch_nodes.tolist() == [0, 1]
     assert len(sample.validation) == len(sample.test) == 0
 
 
-def test_a_drawn_edge_stands_for_degree_over_drawn(star: Graph) -> None:
+def test_the_weight_of_a_drawn_edge_is_degree_over_drawn(star: Graph) -> None:
     sample = NeighbourSampler(star, fanout=2, depth=1).draw(torch.tensor([0, 6]))
     rows, columns = sample.adjacency.rows, sample.adjacency.indices
     assert (rows[:3].tolist(), int(sample.adjacency.indptr[1])) == ([0, 0, 0], 3)

@@ -274,9 +274,9 @@ def test_e07_node_names_that_differ_in_bytes_stay_distinct() -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ({"node_names": ["a", "b", "a"]}, ["node names", "'a' stands twice"]),
+        ({"node_names": ["a", "b", "a"]}, ["node names", "'a' occurs twice"]),
         ({"node_names": ["a", "b"]}, ["node names", "expected 3, got 2"]),
-        ({"class_names": ["x", "x"]}, ["class names", "'x' stands twice"]),
+        ({"class_names": ["x", "x"]}, ["class names", "'x' occurs twice"]),
     ],
 )
 def test_bad_names_are_named(names: dict[str, Any], words: list[str]) -> None:

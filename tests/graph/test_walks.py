@@ -99,7 +99,7 @@ def test_a_walk_of_length_one_has_no_pairs() -> None:
     assert pairs_of([[4], [5]], 3) == []
 
 
-def test_strangers_stand_against_every_pair() -> None:
+def test_every_pair_has_its_negatives() -> None:
     centre, other = torch.tensor([3, 1]), torch.tensor([1, 3])
     first, second, sign = with_negatives(centre, other, num_negatives=2, num_nodes=1)
     assert first.tolist() == [3, 1, 3, 1, 3, 1]

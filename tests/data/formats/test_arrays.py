@@ -98,7 +98,7 @@ WRONG: list[tuple[dict[str, Any], type[ConfGCNError], str]] = [
     ({"labels": np.empty(0, dtype=int)}, DataError, r"labels\.npy.*no nodes"),
     ({"labels": np.zeros((4, 1), dtype=int)}, DataError, r"labels\.npy.*one per node"),
     ({"classes": "cat\n"}, DataError, r"labels\.npy.*node 1 has label 2"),
-    ({"classes": "cat\ncat\ndog\n"}, DataError, r"classes\.txt.*'cat' stands twice"),
+    ({"classes": "cat\ncat\ndog\n"}, DataError, r"classes\.txt.*'cat' occurs twice"),
     ({"nodes": "a\nb\n"}, DataError, r"nodes\.txt.*expected 4, got 2"),
     ({"features": np.eye(3)}, DataError, r"features\.npy.*one row per node"),
     ({"features": np.array(["a"] * 4)[:, None]}, DataError, r"features\.npy.*expected numbers"),

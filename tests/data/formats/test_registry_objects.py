@@ -207,7 +207,7 @@ def test_what_cannot_be_used_is_named(case: str) -> None:
         ({"labels": {31: "a"}}, "labels: '31' is none of the nodes"),
         ({"labels": "club"}, "only the nodes of a networkx graph"),
         ({"features": {0: [1.0]}}, "features: node '1' has none"),
-        ({"node_names": ["a"] * 30}, "'a' stands twice"),
+        ({"node_names": ["a"] * 30}, "'a' occurs twice"),
         ({"node_names": ["a"]}, "expected 30, got 1"),
     ],
 )

@@ -193,7 +193,7 @@ def test_a_table_alone_has_no_place_for_a_graph(tmp_path: Path) -> None:
         pytest.param({"feature_names": ["p", "node_id"]}, "a feature is called 'node_id'", id="id"),
         pytest.param({"feature_names": ["p", ""]}, "a feature is called ''", id="no name"),
         pytest.param({"ids": ["a", ""]}, "id is empty", id="empty id"),
-        pytest.param({"ids": ["a", "a"]}, "'a' stands twice", id="id twice"),
+        pytest.param({"ids": ["a", "a"]}, "'a' occurs twice", id="id twice"),
         pytest.param({"labels": [" ", "x"]}, "a class has a blank name", id="blank label"),
         pytest.param({"labels": ["0.5", "1"]}, "no whole number", id="quantity"),
         pytest.param({"labels": ["x"]}, "expected one label per node", id="too few labels"),

@@ -110,7 +110,7 @@ def test_no_edges_are_edges_too() -> None:
         ),
         ((EDGES, nodes()[:2]), {}, "frame of edges, row 0: node '8' is not in frame of nodes"),
         ((EDGES, nodes(label=[0, 1, -100])), {}, "node 2 has -100"),
-        ((EDGES, pandas.concat([nodes(), nodes()], axis=1)), {}, "frame of nodes: column names: 'id' stands twice"),
+        ((EDGES, pandas.concat([nodes(), nodes()], axis=1)), {}, "frame of nodes: column names: 'id' occurs twice"),
         ((EDGES, EDGES, EDGES), {}, "builtins.tuple: pass .*a pair"),
     ],
 )

@@ -26,14 +26,13 @@ from confgcn.cli.console import (
     print_json,
 )
 from confgcn.cli.graph_options import takes_graph
+from confgcn.cli.train_summary import show_summary
 from confgcn.distributed.launch import is_started_by_launcher, launch
 from confgcn.exceptions import UsageError
 from confgcn.io.toml import parse_value, read_toml
 from confgcn.limits import MAX_SEED, MAX_SEEDS, MAX_WORKERS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from confgcn.runs.graph_input import GraphInput
     from confgcn.runs.request import RunRequest
 
@@ -129,7 +128,7 @@ def train(
     if as_json:
         print_json(summary)
     else:
-        _show(summary)
+        show_summary(summary)
 
 
 def _launch(workers: int, request: RunRequest) -> None:
@@ -157,45 +156,3 @@ def _given(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
             raise UsageError(f"--set {assignment!r}: expected NAME=VALUE")
         settings[name.strip()] = parse_value(value)
     return settings | {name: value for name, value in options.items() if value is not None}
-
-
-def _show(summary: dict[str, Any]) -> None:
-    from rich.console import Console
-
-    from confgcn.report.formatting import decision_text
-
-    console = Console()
-    std = summary["test_accuracy_std"]
-    spread = "" if std is None else f" ± {std:.1%} over {summary['seeds']} runs"
-    console.print(one_line(f"{summary['dataset']}, {summary['method']}, preset {summary['preset']}"), markup=False)
-    for part in ("test", "validation"):
-        accuracy = summary[f"{part}_accuracy"]
-        if accuracy is not None:
-            console.print(f"{f'{part} accuracy':<20} {accuracy:.1%}{spread if part == 'test' else ''}")
-    first = summary["runs"][0]
-    held_out, spread = summary["held_out_accuracy"], summary["held_out_accuracy_std"]
-    if summary["test_accuracy"] is None and held_out is not None:
-        over = "" if spread is None else f" ± {spread:.1%} over {summary['seeds']} runs"
-        console.print(f"accuracy             {held_out:.1%}{over} of the labels, each held out in turn")
-    for decision in first["decisions"]:
-        console.print(f"decision             {decision_text(decision)} (approximate)", soft_wrap=True)
-    if first["calibrated"]:
-        _show_confidence(console, first)
-    where = one_line(summary["run_dir"])
-    console.print(f"{summary['seconds']:.1f} s, run directory {where}", markup=False, soft_wrap=True)
-
-
-def _show_confidence(console: Console, run: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    confidence = run["calibrated"]
-    table = Table(title=f"how far to trust it (test nodes of seed {run['seed']})", title_justify="left")
-    for heading in ("quarter of the nodes", "says", "is right"):
-        table.add_column(heading, justify="right" if heading != "quarter of the nodes" else "left")
-    names = ("least confident", "", "", "most confident")
-    for name, quarter in zip(names, confidence["groups"], strict=False):
-        table.add_row(name, f"{quarter['mean_probability']:.1%}", f"{quarter['accuracy']:.1%}")
-    console.print(table)
-    for key, meaning in (("auroc_probability", "probability"), ("auroc_precision", "learned precision")):
-        if confidence[key] is not None:
-            console.print(f"{meaning} tells right from wrong: AUROC {confidence[key]:.2f} (0.5 is a coin)")

@@ -71,6 +71,7 @@ class _Metrics(_Config):
     raw: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
     decisions: list[_Decision]
+    graph_size: dict[str, Whole]
     cross_fitted: bool
     best_epoch: Whole | None
     epochs: Whole

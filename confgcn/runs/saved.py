@@ -173,6 +173,13 @@ def result_metrics(run: Run) -> dict[str, Any]:
         "calibrated": None,
         "calibration": assessment.calibration.to_json(),
         "decisions": [] if assessment.decision is None else [assessment.decision.as_record()],
+        "graph_size": {
+            "nodes": graph.num_nodes,
+            "edges": (graph.adjacency.num_entries - graph.num_nodes) // 2,
+            "features": graph.num_features,
+            "classes": graph.num_classes,
+            **{split: len(getattr(graph, split)) for split in ("train", "validation", "test")},
+        },
     }
     nodes = graph.test
     if not len(nodes):

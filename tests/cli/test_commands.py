@@ -58,7 +58,7 @@ def test_train_prints_one_json_object_and_nothing_else(command: Command, tmp_pat
 def test_train_tells_people_how_far_to_trust_it(command: Command, tmp_path: Path) -> None:
     result = command(*QUICK, "--preset", "released")
     assert result.returncode == 0
-    for words in ("test accuracy", "most confident", "learned precision tells right from wrong", "runs/demo-confgcn"):
+    for words in ("Test accuracy", "most confident", "by learned precision", "Next:", "runs/demo-confgcn"):
         assert words in result.stdout
     assert "using those of cora_ml" in result.stderr
     assert (tmp_path / "runs" / "demo-confgcn-released" / "metrics.json").is_file()

@@ -111,12 +111,12 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raw = raw_graph(graph, X, y)
         built = self._built(raw)
         request = self._request(built)
-        tell = notify or (lambda _: None)
+        notify = notify or (lambda _: None)
         for notice in built.notices():
-            tell(notice)
+            notify(notice)
         with computing_with(plain(self.threads)):
             loaded = request.graph_input.load(request.split_seed_of(0))
-            run = fit_in_memory(loaded, request.settings(), run_config(request), notify=tell)
+            run = fit_in_memory(loaded, request.settings(), run_config(request), notify=notify)
         self._set_fitted(run, raw.ids, LabelValues.of(y, built.class_names))
         return self
 

@@ -1,4 +1,4 @@
-"""``--config``: the options of a command from a TOML file; what is said on the command line comes first."""
+"""``--config``: the options of a command from a TOML file; the command line takes precedence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from confgcn.cli.console import path_option
 from confgcn.exceptions import UsageError, unknown_name
 
-SETTINGS = "settings"  # a table of them, where a command takes --set
-_PLACE = f"{__name__}.{SETTINGS}"  # of that table among what the parts of a command hand on
+SETTINGS = "settings"  # table of the file, for commands that have --set
+_KEY = f"{__name__}.{SETTINGS}"  # key of that table in the context of a command
 
 
 def _load(context: typer.Context, path: Path | None) -> Path | None:
@@ -19,40 +19,42 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         return path
     from confgcn.io.toml import read_toml
 
-    known = {_word(parameter.name): str(parameter.name) for parameter in context.command.params if parameter.name}
+    known = {
+        _option_name(parameter.name): str(parameter.name) for parameter in context.command.params if parameter.name
+    }
     values: dict[str, Any] = {}
     for key, value in read_toml(path).items():
         if key == SETTINGS and isinstance(value, dict) and "set_" in known.values():
-            context.meta[_PLACE] = path, value
+            context.meta[_KEY] = path, value
             continue
-        name = known.get(_word(key))
+        name = known.get(_option_name(key))
         if name is None or name == "config":
             raise unknown_name(f"option in {path}", key, sorted(set(known) - {"config", "help"}))
         if name in values:
-            raise UsageError(f"{path}: {_word(key)} stands there twice, as {key} and in another spelling")
+            raise UsageError(f"{path}: {_option_name(key)} is given twice, as {key} and in another spelling")
         option = next(p for p in context.command.params if p.name == name)
-        values[name] = _fitting(path, key, value, option)
-        _try(path, key, values[name], option, context)
+        values[name] = _converted(path, key, value, option)
+        _check(path, key, values[name], option, context)
     context.default_map = {**(context.default_map or {}), **values}
     return path
 
 
 def settings_in_file(context: typer.Context) -> tuple[Path | None, dict[str, Any]]:
     """The file of ``--config`` and its table of settings, which is empty where there is none."""
-    found: tuple[Path | None, dict[str, Any]] = context.meta.get(_PLACE, (None, {}))
+    found: tuple[Path | None, dict[str, Any]] = context.meta.get(_KEY, (None, {}))
     return found
 
 
-def _try(path: Path, key: str, value: Any, option: Any, context: typer.Context) -> None:
-    """Would the command take it? Asked here, where the file is known, and also of what the command line outdoes."""
+def _check(path: Path, key: str, value: Any, option: Any, context: typer.Context) -> None:
+    """Refuse a value that the option does not accept, even where the command line replaces it."""
     try:
         option.process_value(context, value)
     except (typer.BadParameter, UsageError) as error:
         raise UsageError(f"{path}: {key} = {value!r}: {error}") from None
 
 
-def _fitting(path: Path, key: str, value: Any, option: Any) -> Any:
-    """The value as the option takes it: a single one for a list, and no truth value for a number."""
+def _converted(path: Path, key: str, value: Any, option: Any) -> Any:
+    """The value as the option accepts it: a list for a single value, and no truth value for a number."""
     if isinstance(value, dict):
         raise UsageError(f"{path}: {key} is a table; expected a value")
     if option.multiple:
@@ -71,11 +73,11 @@ ConfigFile = Annotated[
         "--config",
         callback=_load,
         is_eager=True,
-        help="TOML file of options and a table of settings; what is said here wins.",
+        help="TOML file of options and a table of settings; options given here take precedence.",
     ),
 ]
 
 
-def _word(name: str | None) -> str:
-    """An option as it is written in a file: with underscores or hyphens, without those of Python's."""
+def _option_name(name: str | None) -> str:
+    """The name of an option in a file: with hyphens for underscores, without Python's trailing one."""
     return (name or "").strip("_").replace("_", "-").removesuffix("-column").replace("as-json", "json")

@@ -65,7 +65,7 @@ def train(
     threads: Threads = 1,
     device: Device = "cpu",
     workers: Annotated[
-        int, typer.Option(min=1, max=MAX_WORKERS, help="Processes that share the graph, each with a part of it.")
+        int, typer.Option(min=1, max=MAX_WORKERS, help="Processes that train together, each on a shard of the graph.")
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -83,8 +83,8 @@ def train(
         raise UsageError("--resume and --overwrite contradict each other")
     if resume and out is None:
         raise UsageError("--resume needs --out, the run directory to go on with")
-    in_parts = is_started_by_launcher()
-    if in_parts and str(workers) not in ("1", os.environ["WORLD_SIZE"]):
+    is_worker = is_started_by_launcher()
+    if is_worker and str(workers) not in ("1", os.environ["WORLD_SIZE"]):
         raise UsageError(f"--workers {workers}: the launcher has started {os.environ['WORLD_SIZE']}; leave it out")
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     options = {"influence": influence, "epochs": epochs, "coverage": coverage, "max_error": max_error, "delta": delta}
@@ -92,7 +92,7 @@ def train(
 
     from confgcn.cli.progress import KeepFreedMemory, ProgressBar
     from confgcn.io.allocator import return_freed_memory
-    from confgcn.runs.distributed import train_in_parts
+    from confgcn.runs.distributed import train_distributed
     from confgcn.runs.request import RunRequest
     from confgcn.runs.settings import joined_settings
     from confgcn.runs.train import train as run
@@ -111,14 +111,14 @@ def train(
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
-    if workers > 1 and not in_parts:
+    if workers > 1 and not is_worker:
         _launch(workers, request)
         return
     bar = ProgressBar(one_line(f"{graph_input.name}, {method}"))
     try:
-        if in_parts:
+        if is_worker:
             return_freed_memory()
-            summary = train_in_parts(request, notify=notice, callbacks=[bar])
+            summary = train_distributed(request, notify=notice, callbacks=[bar])
         else:
             summary = run(request, notify=notice, callbacks=[bar, KeepFreedMemory()])
     finally:

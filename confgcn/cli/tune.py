@@ -29,7 +29,7 @@ def tune(
     threads: Threads = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Search settings by mean validation accuracy; the test set is not looked at.
+    """Search settings by mean validation accuracy; the test set is not used.
 
     For example: confgcn tune mygraph/ --validation 0.3 --space ranges.toml --study search.db
     """

@@ -1,4 +1,4 @@
-"""A handful of labels and none to spare: each is held out once, and then all are trained on."""
+"""Cross-fitting for graphs without validation nodes: every label is held out once, then all are trained on."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from confgcn.training.selection import needs_validation
 
 FOLDS = 5
 FEWEST_LABELS = 2 * FOLDS
-RECORDS = 50  # looks at the held-out labels during the longest training
+MAX_RECORDS = 50  # predictions of the held-out nodes during the longest training
 
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """What was said of each training node by a training that had not seen its label.
+    """The prediction of each training node by a training without its label.
 
     Attributes:
-        prediction: of all nodes; only the rows of training nodes mean anything, and each is from its own fold.
-        recipe: for the training on all labels: as long as the held-out labels speak for.
+        prediction: of all nodes; only the rows of training nodes are meaningful, each from its own fold.
+        recipe: for the training on all labels, with the number of epochs that the held-out labels suggest.
     """
 
     prediction: Prediction
@@ -40,8 +40,8 @@ class CrossFit:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """What was said of held-out ``nodes`` (n,): ``logits`` and ``precision`` (n, C) or None; and their ``labels``."""
+class HeldOutPrediction:
+    """Of held-out ``nodes`` (n,): ``logits`` (n, C), ``precision`` (n, C) or None, and their ``labels`` (n,)."""
 
     nodes: Tensor
     logits: Tensor
@@ -49,14 +49,14 @@ class Said:
     labels: Tensor
 
 
-def is_needed(graph: Graph, settings: RunSettings) -> bool:
-    """Does a rule of the recipe look at validation nodes where there are none?"""
+def needs_cross_fitting(graph: Graph, settings: RunSettings) -> bool:
+    """Does a rule of the recipe need validation nodes where there are none?"""
     return not len(graph.validation) and needs_validation(settings.recipe.select, settings.recipe.stop)
 
 
 def check_fittable(graph: Graph, settings: RunSettings) -> None:
-    """Can the prepared graph be trained on, with validation nodes or by cross-fitting?"""
-    if not is_needed(graph, settings):
+    """Refuse a graph that can be trained on neither with validation nodes nor by cross-fitting."""
+    if not needs_cross_fitting(graph, settings):
         check_trainable(graph, settings.recipe)
         return
     check_trainable(graph, _without_validation(settings.recipe, settings.recipe.epochs))
@@ -73,72 +73,74 @@ def check_fittable(graph: Graph, settings: RunSettings) -> None:
 
 
 def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int) -> CrossFit:
-    """Train once for each fold of the training nodes, which is then the validation set; the graph is a prepared one.
+    """Train on the prepared graph once for each fold of the training nodes, which is then the validation set.
 
-    Classes are spread evenly over the folds. A class of a single label is missing from one training in its fold.
+    Classes are spread evenly over the folds. A class with a single label is missing from the training of its fold.
     """
     fold = stratified_folds(graph.train_labels, FOLDS, seed=seed)
     records = []
     for number in range(FOLDS):
-        part = replace(graph, train=graph.train[fold != number], validation=graph.train[fold == number])
+        split = replace(graph, train=graph.train[fold != number], validation=graph.train[fold == number])
         record = HeldOutRecord(settings.recipe.epochs)
         with seeded(seed):
             watching = [*callbacks, record]
             title = f"fold {number + 1} of {FOLDS}"
             TrainingLoop(
-                make_method(part, settings), part, settings.recipe, watching, title=title, device=settings.device
+                make_method(split, settings), split, settings.recipe, watching, title=title, device=settings.device
             ).fit()
         records.append(record)
-    epochs = _length(graph, records)
-    parts = [record.at(epochs) for record in records]
-    return CrossFit(_joined(graph, parts), _without_validation(settings.recipe, epochs))
+    epochs = _num_epochs(graph, records)
+    held_out = [record.at(epochs) for record in records]
+    return CrossFit(_joined(graph, held_out), _without_validation(settings.recipe, epochs))
 
 
-def _length(graph: Graph, records: Sequence[HeldOutRecord]) -> int:
-    """How long to train on all labels; as long as any fold where labels are too few to be asked.
+def _num_epochs(graph: Graph, records: Sequence[HeldOutRecord]) -> int:
+    """How long to train on all labels; as long as the longest fold where labels are too few to choose.
 
-    Of a class of two labels the one that is held out is missed so much that it speaks against any training.
+    With two labels in a class, training lacks half of the class when one is held out: its loss rises from the start.
     """
     if len(graph.train) < FOLDS * len(graph.train_labels.unique()):
-        return max(epoch for record in records for epoch in record.said)
+        return max(epoch for record in records for epoch in record.predictions)
     return latest_not_clearly_worse([record.losses for record in records])
 
 
 class HeldOutRecord(Callback):
-    """What a training says of its validation nodes, every so many epochs."""
+    """The predictions of the validation nodes during a training, at regular intervals."""
 
     def __init__(self, epochs: int) -> None:
-        self.interval = max(1, epochs // RECORDS)
-        self.said: dict[int, Said] = {}
+        self.interval = max(1, epochs // MAX_RECORDS)
+        self.predictions: dict[int, HeldOutPrediction] = {}
 
     def on_epoch(self, loop: TrainingLoop) -> None:
         if len(loop.history) % self.interval == 0:
-            self._look(loop)
+            self._record(loop)
 
     def on_end(self, loop: TrainingLoop) -> None:
-        if not self.said:  # nothing to train, or less than an interval
-            self._look(loop)
+        if not self.predictions:  # nothing to train, or less than an interval
+            self._record(loop)
 
-    def _look(self, loop: TrainingLoop) -> None:
+    def _record(self, loop: TrainingLoop) -> None:
         nodes, prediction = loop.graph.validation, loop.predict()
         precision = None if prediction.precision is None else prediction.precision[nodes]
-        self.said[max(len(loop.history), 1)] = Said(nodes, prediction.logits[nodes], precision, loop.validation_labels)
+        held_out = HeldOutPrediction(nodes, prediction.logits[nodes], precision, loop.validation_labels)
+        self.predictions[max(len(loop.history), 1)] = held_out
 
     @property
     def losses(self) -> dict[int, Tensor]:
         """The log loss of every held-out label, by epoch."""
-        return {epoch: cross_entropy(said.logits, said.labels, reduction="none") for epoch, said in self.said.items()}
+        return {epoch: cross_entropy(p.logits, p.labels, reduction="none") for epoch, p in self.predictions.items()}
 
-    def at(self, epochs: int) -> Said:
-        """What was said after so many epochs, or by the last look before."""
-        return self.said[max((epoch for epoch in self.said if epoch <= epochs), default=min(self.said))]
+    def at(self, epochs: int) -> HeldOutPrediction:
+        """The last prediction up to so many epochs."""
+        earlier = [epoch for epoch in self.predictions if epoch <= epochs]
+        return self.predictions[max(earlier, default=min(self.predictions))]
 
 
 def latest_not_clearly_worse(folds: Sequence[Mapping[int, Tensor]]) -> int:
-    """The last epoch at which the held-out labels of all folds are not clearly worse off than at their best.
+    """The last epoch whose mean held-out loss, over all folds, is not clearly above the lowest.
 
-    Clearly: by more than one standard error of the mean difference over labels. Where few are held out hardly anything
-    is clear, and the training is a long one. A fold that stopped early has its last losses from there on.
+    Clearly: by more than one standard error of the mean difference over labels. With few labels hardly any difference
+    is clear, and the training is long. A fold that stopped early keeps its last losses.
     """
     epochs = sorted({epoch for fold in folds for epoch in fold})
     pooled = torch.stack([torch.cat([_last_until(fold, epoch) for fold in folds]) for epoch in epochs]).double()
@@ -155,11 +157,11 @@ def _without_validation(recipe: Recipe, epochs: int) -> Recipe:
     return recipe.model_copy(update={"epochs": epochs, "select": "last", "stop": "never"})
 
 
-def _joined(graph: Graph, parts: Sequence[Said]) -> Prediction:
-    """Of each training node what was said by the training that held it out; zero for the others."""
-    rows = [torch.cat([getattr(said, name) for said in parts]) for name in ("nodes", "logits")]
+def _joined(graph: Graph, folds: Sequence[HeldOutPrediction]) -> Prediction:
+    """The prediction of each training node by the training that held it out; zero for the others."""
+    rows = [torch.cat([getattr(held_out, name) for held_out in folds]) for name in ("nodes", "logits")]
     logits = rows[1].new_zeros(graph.num_nodes, rows[1].shape[1]).index_copy(0, *rows)
-    precisions = [said.precision for said in parts if said.precision is not None]
+    precisions = [held_out.precision for held_out in folds if held_out.precision is not None]
     if not precisions:
         return Prediction(logits)
     return Prediction(logits, precision=torch.ones_like(logits).index_copy(0, rows[0], torch.cat(precisions)))

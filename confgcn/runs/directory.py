@@ -16,16 +16,16 @@ from confgcn.io.locks import LOCK, check_unlocked, locked_folder
 
 CONFIG = "config.json"
 SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
-SCHEMA = 1
+SCHEMA = 2  # layout of a run directory
 _SIGN = SCHEMA_KEY.encode()
-MOST_CHANGES, LONGEST_CHANGE = 4, 50  # of settings that a message lists, and the characters of each part
+MOST_CHANGES, LONGEST_CHANGE = 4, 50  # settings in a message, and characters of each
 PLACES = {f"input.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 
 
 class RunDirectory:
-    """The files of one run. Names are attributes so that nobody spells them twice."""
+    """The files of one run; every name is spelled here only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,9 +39,9 @@ class RunDirectory:
         self.disagreeing_edges = path / "disagreeing_edges.csv"
         self.evaluation = path / "evaluation.json"
         self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "groups")]
-        self.estimator = path / "estimator.json"  # what only Python asks for: the order of rows, the kind of labels
+        self.estimator = path / "estimator.json"  # for Python: the order of rows, the type of labels
         self.report = path / "report.html"
-        self.graph = path / "graph.npz"  # of a graph that has no name to load it by
+        self.graph = path / "graph.npz"  # where the graph cannot be loaded by name
         self.model = path / "model"  # .safetensors and .json
         self.held_out = path / "held_out"  # likewise
         self.best_before_divergence = path / "best_before_divergence"
@@ -54,8 +54,8 @@ class RunDirectory:
 
     @property
     def holds_run(self) -> bool:
-        """Was this folder written by a run? A config.json of somebody else's does not count; one of ours does that is
-        damaged, or lost after the run had ended."""
+        """Was this folder written by a run? Also where its config.json is damaged, or was lost after the run ended; a
+        config.json of another program does not count."""
         is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _SIGN in self.config.read_bytes())
         return is_ours and (self.config.is_file() or (self.path / SUMS).is_file())
 
@@ -78,35 +78,35 @@ class RunDirectory:
             raise UsageError(f"{self.path}: cannot resume with other settings ({changes}{more})")
 
     def finish(self, metrics: dict[str, Any]) -> None:
-        """Write the checksums of all that was found, then metrics.json, which says that it is all there."""
+        """Write the checksums of all files, then metrics.json, which marks the run as complete."""
         content = to_json(metrics)
         if self.finished and self.metrics.read_bytes() == content and not damaged_files(self.path):
-            return  # it was finished before, and is left as it is
-        written = [file for file in self._found_by_training() if file != self.metrics]
+            return  # it was finished before
+        written = [file for file in self._training_files() if file != self.metrics]
         write_checksums(self.path, written, still_to_come={self.metrics.name: content})
         write_atomic(self.metrics, content)
 
     def discard_damage(self) -> list[str]:
-        """Make a finished run of which a file was altered an unfinished one; says which files are to be made again."""
+        """Make a finished run with an altered file an unfinished one; returns what was altered."""
         damaged = damaged_files(self.path) if self.finished else {}
         for file in (self.metrics, *(self.path / name for name in damaged)) if damaged else ():
             file.unlink(missing_ok=True)
         return list(damaged.values())
 
     def clear_checkpoints(self) -> None:
-        """A finished run needs none."""
+        """Remove the checkpoints of a finished run."""
         for file in self.checkpoints.glob("epoch-*"):
             file.unlink()
         if self.checkpoints.is_dir() and not any(self.checkpoints.iterdir()):
             self.checkpoints.rmdir()
 
     def clear_shards(self) -> None:
-        """A finished run needs none."""
+        """Remove the shards of a finished run."""
         if not self.shards.is_symlink():
             shutil.rmtree(self.shards, ignore_errors=True)
 
     def erase(self) -> None:
-        """Remove what a run writes, and nothing that somebody else put beside it."""
+        """Remove the files of the run and no others."""
         refuse_link(self.checkpoints)
         for member in self._members():
             member.erase()
@@ -116,25 +116,25 @@ class RunDirectory:
         self.clear_checkpoints()
         self.clear_shards()
         others = [file for file in self._files() if file != self.config]
-        for file in (*others, self.config):  # by which a half that is left is still known as ours
+        for file in (*others, self.config):  # last: it identifies the folder as that of a run if this is interrupted
             file.unlink(missing_ok=True)
 
     def _members(self) -> list[RunDirectory]:
-        """The runs of the single seeds; a folder of that name that no run wrote, or a link, is not one."""
+        """The runs of single seeds, without links and folders of that name that no run wrote."""
         folders = [path for path in self.path.glob("seed-*") if path.is_dir() and not path.is_symlink()]
         return [run for run in map(RunDirectory, folders) if run.holds_run]
 
-    def _found_by_training(self) -> list[Path]:
+    def _training_files(self) -> list[Path]:
         tables = [self.history, self.predictions, self.label_errors, self.disagreeing_edges]
         tensors = [*_both(self.model), *_both(self.held_out)]
         return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph, self.estimator]
 
     def _files(self) -> list[Path]:
         later = [self.evaluation, *self.pictures, self.report, self.new_nodes]
-        return [*self._found_by_training(), self.path / SUMS, *_both(self.best_before_divergence), *later]
+        return [*self._training_files(), self.path / SUMS, *_both(self.best_before_divergence), *later]
 
     def _remove_left_overs(self) -> None:
-        """Temporary files of a process that was killed while it wrote."""
+        """Remove temporary files of a process that was killed while it wrote."""
         own = {file.name for file in self._files()}
         files = [file for file in self.path.iterdir() if file.name != target_name(file.name) in own]
         for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
@@ -146,7 +146,7 @@ class RunDirectory:
 
 @contextmanager
 def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
-    """Hold the directory for this process; yields notices about what was found in it."""
+    """Lock the directory for this process; yields notices about what was in it."""
     check_claimable(path, if_exists)
     with locked_folder(path) as notices:
         _check_target(path, if_exists)  # again: another process may have begun and ended a run in between
@@ -156,13 +156,13 @@ def claimed(path: Path, *, if_exists: IfExists) -> Iterator[list[str]]:
 
 
 def check_claimable(path: Path, if_exists: IfExists) -> None:
-    """May a run be written into this directory now? Nothing is changed in it."""
+    """Refuse a directory that a run cannot be written into now; nothing is changed."""
     check_unlocked(path)
     _check_target(path, if_exists)
 
 
 def refuse_link(folder: Path) -> None:
-    """In the place of a folder of a run: what it leads to is not ours to change."""
+    """Refuse a link in the place of a folder of a run: its target must not be changed."""
     if folder.is_symlink():
         raise ResourceError(f"{folder.absolute()}: a link, but a run keeps its files in its own folder; remove it")
 
@@ -179,7 +179,7 @@ def flattened(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def free_directory(parent: Path, name: str) -> Path:
-    """A new folder ``parent/name``, or ``name-2``, ``name-3``, ... if that is taken; two that ask at once get two."""
+    """A new folder ``parent/name``, or ``name-2``, ``name-3``, ...; two processes at once get two folders."""
     candidates = (parent / (name if number == 1 else f"{name}-{number}") for number in range(1, 1_000_000))
     with reporting_write_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +213,7 @@ def _check_target(path: Path, if_exists: IfExists) -> None:
 
 
 def _is_of_a_start(entry: Path) -> bool:
-    """Of a process that was killed before it had recorded anything."""
+    """Was it written by a process that was killed before it had recorded anything?"""
     return entry.name == LOCK or entry.name != target_name(entry.name) == CONFIG
 
 

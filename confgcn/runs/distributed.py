@@ -1,4 +1,4 @@
-"""Train one method in several processes, each with its part of the graph, into one run directory."""
+"""Train one method with several workers, each with a shard of the graph, into one run directory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.models.base import Prediction
 from confgcn.runs import saved
-from confgcn.runs.cross_validation import check_fittable, is_needed
+from confgcn.runs.cross_validation import check_fittable, needs_cross_fitting
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
 from confgcn.runs.gathered_run import ShardResult, finish_gathered, gather_and_write, without_weights
 from confgcn.runs.records import read_metrics
@@ -38,10 +38,12 @@ from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
 from confgcn.training.selection import needs_validation
 
-BEGUN = "begun"  # of a job: its run directory
+BEGUN = "begun"  # key of a job that has begun its run directory
 
 
-def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any] | None:
+def train_distributed(
+    request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()
+) -> dict[str, Any] | None:
     """Train one run with all workers of a job; the first worker gets the summary, the others None.
 
     The first worker reads the graph, unless it is in shards already, and writes the run. All workers must see the
@@ -49,9 +51,9 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
     """
     started, (out, settings) = time.monotonic(), check_request(request, int(os.environ["WORLD_SIZE"]))
     with resumable(out), stop_request() as stop, computing_with(request.threads):
-        stop.at_once = True  # while there is nothing to keep
+        stop.at_once = True  # while there is nothing to save
         with joined_group() as group, ExitStack() as held:
-            notify = notify if group.rank == 0 else _say_nothing
+            notify = notify if group.rank == 0 else _ignore
             directory, folder = RunDirectory(out), _opened(request, settings, out, group, held, notify)
             if not group.sum([directory.finished if group.rank == 0 else 0])[0]:
                 watching = callbacks if group.rank == 0 else ()
@@ -68,7 +70,7 @@ def train_in_parts(request: RunRequest, *, notify: Notify, callbacks: Sequence[C
 
 
 def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]:
-    """What several workers cannot do is said before anything is done; returns where the run goes, and how."""
+    """Refuse what several workers cannot do; returns the run directory and the settings."""
     settings = request.settings()
     if request.out is None:
         raise UsageError("a job of several workers needs --out: a run directory that all of them see")
@@ -77,31 +79,31 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     if request.device != "cpu":
         raise UsageError(f"device = {request.device!r}: several workers train on the CPU; leave out --device")
     if not settings.method_class.supports_shards:
-        raise UsageError(f"{settings.method} cannot be trained in parts; confgcn can, or leave out --workers")
+        raise UsageError(f"{settings.method} cannot be trained by several workers; confgcn can, or leave out --workers")
     check_batches(settings.method_class, settings.recipe, in_shards=True)
     if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
-        raise UsageError("graphs that are made harder on purpose are for a single worker")
+        raise UsageError("a perturbed graph can only be trained on by a single worker")
     if isinstance(request.graph_input, ShardedGraph):
         request.graph_input.folder.shards_of(0, workers)
     return Path(request.out), settings
 
 
 def _if_exists(request: RunRequest, out: Path, group: ProcessGroup) -> IfExists:
-    """A job that torchrun has started again goes on with what it had begun, and with nothing else."""
+    """A job that torchrun has restarted resumes the run that it began itself, and no other."""
     return "resume" if group.remembers(BEGUN) and RunDirectory(out).holds_run else request.if_exists
 
 
 def _opened(
     request: RunRequest, settings: RunSettings, out: Path, group: ProcessGroup, held: ExitStack, notify: Notify
 ) -> ShardFolder:
-    """The graph in shards, made where it is not; the run's first files are written when all has been looked at."""
+    """The graph in shards, which are made where there are none; the run begins once all input is checked."""
     given = request.graph_input
     folder = ShardFolder(given.path if isinstance(given, ShardedGraph) else RunDirectory(out).shards)
     if isinstance(given, ShardedGraph):
         given.check_split(request.split_seed)
-        _look_at_shards(folder, settings, group)
+        _check_own_shards(folder, settings, group)
     if group.rank == 0:
-        graph = None if isinstance(given, ShardedGraph) else _whole(request, settings, group.size)
+        graph = None if isinstance(given, ShardedGraph) else _loaded(request, settings, group.size)
         for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
             notify(notice)
         group.remember(BEGUN)
@@ -112,11 +114,11 @@ def _opened(
     return folder
 
 
-def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGroup) -> None:
-    """Every worker looks at its own, before one of them writes anything."""
+def _check_own_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGroup) -> None:
+    """Every worker checks its own shards before the first one writes anything."""
     check_shards(folder, folder.shards_of(group.rank, group.size))
     own = folder.shards_of(group.rank, group.size)
-    split, labels = (torch.cat([folder.array(name, part) for part in own]) for name in ("split", "labels"))
+    split, labels = (torch.cat([folder.array(name, shard) for shard in own]) for name in ("split", "labels"))
     classes = torch.bincount(labels[split == SPLIT.index("train")], minlength=len(folder.record.class_names))
     *labelled, held_out = group.sum([*classes.tolist(), int((split == SPLIT.index("validation")).sum())])
     if sum(count > 0 for count in labelled) < 2:
@@ -125,11 +127,11 @@ def _look_at_shards(folder: ShardFolder, settings: RunSettings, group: ProcessGr
         raise _no_validation(folder.record.name)
 
 
-def _whole(request: RunRequest, settings: RunSettings, size: int) -> Graph:
-    """The graph that is to be cut."""
+def _loaded(request: RunRequest, settings: RunSettings, size: int) -> Graph:
+    """The graph to partition."""
     graph = request.graph_input.load(request.split_seed)
     check_fittable(graph, settings)
-    if is_needed(graph, settings):
+    if needs_cross_fitting(graph, settings):
         raise _no_validation(graph.name)
     if size > graph.num_nodes:
         raise UsageError(f"workers = {size}: {graph.name} has {graph.num_nodes} nodes, and each needs one")
@@ -149,23 +151,23 @@ def _begin(
     size: int,
     notify: Notify,
 ) -> None:
-    """The first files of the run, and the shards of a graph that has none."""
+    """Write the first files of the run, and the shards of a graph that has none."""
     if graph is None:
         fingerprint, notices = folder.record.graph_sha256, folder.record.notices
     else:
         fingerprint, notices = graph.fingerprint, graph.notices()
     directory.start(run_config(request))
-    damages = [f"{damage}; the run is made again" for damage in directory.discard_damage()]
+    damages = [f"{damage}; the run is trained again" for damage in directory.discard_damage()]
     if directory.finished:  # left by a process that was killed when it had just written its metrics
         directory.clear_checkpoints()
         directory.clear_shards()
     elif graph is not None:
-        damages += _clear_unfit(folder.path, fingerprint, size)
+        damages += _remove_unfit(folder.path, fingerprint, size)
         if not is_shard_folder(folder.path):
-            cut = make_shards(
+            made = make_shards(
                 folder.path, graph, size, is_named=request.graph_input.is_named, split_seed=request.split_seed
             )
-            damages += partition_notices(cut)
+            damages += partition_notices(made)
     if graph is not None and request.graph_input.needs_copy:
         saved.write_graph_copy(directory, graph)
     changes = saved.record_environment(directory.environment, fingerprint, notices)
@@ -173,8 +175,8 @@ def _begin(
         notify(notice)
 
 
-def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
-    """Shards that the run has cut before, for fewer workers, or that were damaged since, are cut again."""
+def _remove_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
+    """Remove shards that the run made for fewer workers, or that are damaged; returns notices."""
     if not os.path.lexists(shards):
         return []
     damage = []
@@ -184,7 +186,7 @@ def _clear_unfit(shards: Path, fingerprint: str, size: int) -> list[str]:
             check_shards(folder, list(range(folder.num_shards)))
             return []
     except (ConfGCNError, OSError) as error:
-        damage = [f"{brief(error)}; the graph is cut again"]
+        damage = [f"{brief(error)}; the graph is partitioned again"]
     refuse_link(shards)
     shutil.rmtree(shards)
     return damage
@@ -201,8 +203,8 @@ def _train(
     callbacks: Sequence[Callback],
 ) -> tuple[ShardResult, Prediction]:
     """Train the shard of this worker to the end; returns what is kept of it, and the prediction for its nodes."""
-    part = load_shard(folder, group.rank, group.size)
-    prepared = settings.data.prepare(part, seed=request.seed, fitted_on=columns_of(folder))
+    shard = load_shard(folder, group.rank, group.size)
+    prepared = settings.data.prepare(shard, seed=request.seed, fitted_on=columns_of(folder))
     with seeded(request.seed):
         method = make_method(prepared, settings)
         check_memory(method)
@@ -220,7 +222,7 @@ def _train(
 def _best_kept(
     directory: RunDirectory, loop: TrainingLoop, folder: ShardFolder, request: RunRequest, settings: RunSettings
 ) -> Iterator[None]:
-    """When training diverges, which all processes see, the first one keeps the best weights of all from before."""
+    """When training diverges, in all workers at once, the first one saves the best weights so far."""
     try:
         yield
     except DivergedError as error:
@@ -238,5 +240,5 @@ def _best_kept(
         raise DivergedError(f"{error}. The weights of epoch {loop.best['epoch']} are kept in {stem}.*") from None
 
 
-def _say_nothing(text: str) -> None:
-    """The first process says it."""
+def _ignore(text: str) -> None:
+    """Notices come from the first worker."""

@@ -130,13 +130,13 @@ def read_history(path: Path) -> list[Record]:
 
 
 def check_model_record(path: Path, record: Mapping[str, Any]) -> None:
-    """What stands beside the weights of a run."""
+    """Check the record beside the weights of a run."""
     checked_record(_Model, dict(record), f"{path}: describes no method of this version")
 
 
 @dataclass(frozen=True)
 class EstimatorRecord:
-    """``params`` are those of the constructor; ``order`` says where in the graph each row stands."""
+    """``params`` are those of the constructor, ``order`` (N,) the position of each row in the graph."""
 
     params: dict[str, Any]
     order: Sequence[int]
@@ -175,7 +175,7 @@ def plain(value: Any) -> Any:
 
 
 def _params_of(config: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that ask for a run which a command made, its graph being given."""
+    """The parameters that train a run of the command line again."""
     usual = resolve(config["method"], config["preset"], "", {}).as_dict()
     settings = {
         name: value

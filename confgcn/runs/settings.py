@@ -1,4 +1,4 @@
-"""Named presets: what a settings file says about a method on a data set, checked and completed."""
+"""Named presets: the settings of a method on a data set, from settings files, checked and completed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def preset_names(method: str) -> list[str]:
 
 
 def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]) -> RunSettings:
-    """The settings of ``method`` on ``dataset``: preset, then its part for the data set, then ``overrides``.
+    """The settings of ``method`` on ``dataset``: of the preset, then of its data set, then ``overrides``.
 
     ``overrides`` maps plain names of settings to values; a name finds its section by itself.
     """
@@ -158,7 +158,7 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
 
 
 def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The settings of several files, those of a later one first; what cannot be used is said with the file it is in."""
+    """The settings of several files, later files first; an error names the file."""
     joined: dict[str, Any] = {}
     resolve(method, preset, "", joined)  # that there is such a preset has nothing to do with a file
     for path, settings in files:
@@ -201,15 +201,15 @@ def _preset(method: str, name: str) -> dict[str, Any]:
     if name not in preset_names(method):
         raise unknown_name(f"preset of {method}", name, [*preset_names(method), "default"])
     own: dict[str, Any] = _tables(method)[name]
-    for part in (own, *own.get("datasets", {}).values()):
-        for key in part:
+    for table in (own, *own.get("datasets", {}).values()):
+        for key in table:
             if key not in (*SECTIONS, "datasets", "extends", "fallback"):
-                raise unknown_name(f"part of preset {name}", key, SECTIONS)
+                raise unknown_name(f"section of preset {name}", key, SECTIONS)
     if "extends" not in own:
         return own
     base = _preset(method, own["extends"])
-    parts = base.get("datasets", {}), own.get("datasets", {})
-    datasets = {name: _merged(parts[0].get(name, {}), parts[1].get(name, {})) for name in {**parts[0], **parts[1]}}
+    inherited, added = base.get("datasets", {}), own.get("datasets", {})
+    datasets = {key: _merged(inherited.get(key, {}), added.get(key, {})) for key in {**inherited, **added}}
     return {**base, **own, **_merged(base, own), "datasets": datasets}
 
 

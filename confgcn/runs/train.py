@@ -20,7 +20,7 @@ from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.runs import saved
-from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, is_needed
+from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
@@ -119,7 +119,7 @@ def run_once(
     directory.start(config)
     notices = saved.record_environment(directory.environment, graph.fingerprint, graph.notices())
     for damage in directory.discard_damage():
-        notify(f"{damage}; the run is made again")
+        notify(f"{damage}; the run is trained again")
     if directory.finished:
         directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
         directory.clear_shards()
@@ -216,7 +216,7 @@ def cross_fit_where_needed(
     graph: Graph, settings: RunSettings, callbacks: Sequence[Callback], *, seed: int, notify: Notify
 ) -> CrossFit | None:
     """Cross-fit where there are no validation nodes and the recipe needs them; else None."""
-    if not is_needed(graph, settings):
+    if not needs_cross_fitting(graph, settings):
         return None
     notify(
         "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all "

@@ -1,4 +1,4 @@
-"""Search settings on validation accuracy, resumable: every finished trial is kept in a database."""
+"""Search settings by validation accuracy; finished trials are stored in a database, so that a search can resume."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     ranges = read_ranges(request, space)
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
-    asked = replace(request, graph=in_memory(request.graph_input))
-    _check_comparable(next(graphs_of_runs(asked)))  # before a database is made
+    loaded = replace(request, graph=in_memory(request.graph_input))
+    _check_comparable(next(graphs_of_runs(loaded)))  # before a database is created
     with (
         _resumable(storage) as finished,
         _database_errors(storage),
@@ -52,7 +52,7 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
         study = _open_study(request, ranges, storage)
         finished.append(_num_finished(study))
         study.optimize(
-            _objective(asked, ranges, stop),
+            _objective(loaded, ranges, stop),
             n_trials=max(0, trials - finished[-1]),
             callbacks=[
                 lambda study, trial: notify(_progress(study, trial)),
@@ -68,7 +68,7 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
 
 def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -> Callable[[optuna.Trial], float]:
     def objective(trial: optuna.Trial) -> float:
-        with _left_untold():
+        with _interrupting():
             chosen = replace(request, overrides=_suggest(trial, ranges))
             return validation_accuracy(chosen, [StopOnSignal(stop)])
 
@@ -76,8 +76,8 @@ def _objective(request: RunRequest, ranges: dict[str, Any], stop: StopRequest) -
 
 
 def read_ranges(request: RunRequest, space: Path) -> dict[str, Any]:
-    """What a file says of the settings to search, by name: choices, or the ends of a range."""
-    request.settings()  # that these can be used has nothing to do with the file
+    """The settings to search, by name, from a file: choices, or the ends of a range."""
+    request.settings()  # an error in these is not an error of the file
     with naming(space):
         ranges = read_toml(space)
         _check_ranges(request, ranges)
@@ -85,7 +85,7 @@ def read_ranges(request: RunRequest, space: Path) -> dict[str, Any]:
 
 
 def _check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
-    """Every choice and both ends of every range can be used: a search must not find out after hours."""
+    """Check every choice and both ends of every range now, instead of hours into the search."""
     if not ranges:
         raise UsageError("the space names no setting to search")
     for name, spec in ranges.items():
@@ -107,8 +107,8 @@ def _num_finished(study: optuna.Study) -> int:
     return sum(trial.value is not None for trial in study.trials)
 
 
-class _Untold(BaseException):
-    """Carries an error past the study, which would count a trial that ended by one as tried."""
+class _Interrupted(BaseException):
+    """Carries an error past optuna, which would count the trial that it ended as finished."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
@@ -116,35 +116,35 @@ class _Untold(BaseException):
 
 
 @contextmanager
-def _left_untold() -> Iterator[None]:
+def _interrupting() -> Iterator[None]:
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
-        raise _Untold(error) from None
+        raise _Interrupted(error) from None
 
 
 @contextmanager
 def _resumable(storage: Path) -> Iterator[list[int]]:
-    """What ended a trial ends the search; when it was a stop, say how to go on. Given is how many have finished."""
+    """Raise what interrupted a trial; after a stop, with how to resume. Yields a list of the trials finished so far."""
     finished = [0]
     try:
         yield finished
-    except _Untold as untold:
-        if not isinstance(untold.error, StoppedError):
-            raise untold.error from None
-        kept = f"{finished[-1]} finished trials are kept in {storage}"
-        message = f"{untold.error}; {kept}. To go on, give the same command again"
-        raise StoppedError(message, untold.error.signal_number) from None
+    except _Interrupted as interrupted:
+        if not isinstance(interrupted.error, StoppedError):
+            raise interrupted.error from None
+        stored = f"{finished[-1]} finished trials are stored in {storage}"
+        message = f"{interrupted.error}; {stored}. To go on, give the same command again"
+        raise StoppedError(message, interrupted.error.signal_number) from None
 
 
 @contextmanager
 def _database_errors(storage: Path) -> Iterator[None]:
-    """What the database says in many words and classes, said in one."""
+    """One short error for all errors of the database."""
     try:
         yield
     except ConfGCNError:
         raise
-    except Exception as error:  # a ValueError comes of what stands in the database
+    except Exception as error:  # a ValueError comes from the content of the database
         if not isinstance(error, ValueError) and type(error).__module__.partition(".")[0] not in DATABASE_LIBRARIES:
             raise
         problem = str(error.__cause__ or error).partition("\n")[0]
@@ -167,12 +167,12 @@ def _open_study(request: RunRequest, ranges: dict[str, Any], storage: Path) -> o
     name = _study_name(request, ranges)
     url = str(sqlalchemy.URL.create("sqlite", database=str(storage.absolute())))
     study = optuna.create_study(study_name=name, storage=url, direction="maximize", load_if_exists=True)
-    # A sampler starts its stream anew in every process: the seed moves on, or a resumed search would repeat itself.
-    moved_on = SAMPLER_SEED + len(study.trials)
+    # A sampler starts its random stream again in every process: with one seed a resumed search would repeat itself.
+    seed = SAMPLER_SEED + len(study.trials)
     study.sampler = (
         optuna.samplers.GridSampler(ranges, seed=SAMPLER_SEED)
         if _is_grid(ranges)
-        else optuna.samplers.TPESampler(seed=moved_on)
+        else optuna.samplers.TPESampler(seed=seed)
     )
     return study
 
@@ -208,10 +208,9 @@ def _trained(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback],
 
 
 def _study_name(request: RunRequest, ranges: dict[str, Any]) -> str:
-    """One study per question: trials over other ranges or seeds cannot be continued."""
-    asked = [ranges, request.seed, request.seeds, request.split_seed, *request.graph_input.record().values()]
-    question = json.dumps(asked, sort_keys=True)
-    digest = hashlib.sha256(question.encode()).hexdigest()[:8]
+    """One study for each search: trials over other ranges or seeds cannot be continued."""
+    identity = [ranges, request.seed, request.seeds, request.split_seed, *request.graph_input.record().values()]
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     return f"{request.graph_input.name}-{request.method}-{request.preset}-{digest}"
 
 

@@ -33,7 +33,7 @@ def test_options_that_shards_cannot_have(command: Command) -> None:
 def test_several_workers_refuse_what_they_cannot_do(command: Command) -> None:
     for words, message in (
         (("--seeds", 2), "one job for each"),
-        (("--method", "gcn"), "cannot be trained in parts"),
+        (("--method", "gcn"), "cannot be trained by several workers"),
         (("--set", "flipped_labels=0.1"), "single worker"),
     ):
         refused = command("train", "demo", "--workers", 2, "--out", "run", *words)

@@ -143,7 +143,7 @@ def test_a_name_that_is_none_is_refused_with_the_nearest(
         ("[seed]\nfirst = 1", ["seed is a table"]),
         ("seed = 1979-05-27T07:32:00Z", ["seed = datetime", "valid integer"]),
         ("seed = 1\nseed = 2\n", ["not a TOML file", "line 2"]),
-        ("split_seed = 1\nsplit-seed = 2", ["split-seed stands there twice"]),
+        ("split_seed = 1\nsplit-seed = 2", ["split-seed is given twice"]),
         ("epochs = 'many'", ["epochs = 'many'", "valid integer"]),
         ("test = inf", ["test share = inf"]),
         ("threads = 1e30", ["threads = 1e+30"]),

@@ -136,7 +136,7 @@ def test_resuming_makes_a_damaged_finished_run_again(finished: Path, run: Path, 
     before = files_of(finished)
     (run / name).write_bytes(before[name][:-1])
     notices = trained(run)
-    assert any(name in notice and "made again" in notice for notice in notices)
+    assert any(name in notice and "trained again" in notice for notice in notices)
     after = files_of(run)
     assert {file for file in WRITTEN_BY_TRAINING if before[file] != after[file]} <= TIMED
     load_run(run)

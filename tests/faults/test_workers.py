@@ -187,7 +187,7 @@ def test_workers_do_not_outlive_whoever_started_them(
     (shards / "shard-0001/labels.npy").write_text("x")
     surroundings = running_first(outside.folder)
     ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=surroundings, has_workers=True)
-    assert re.search(r"labels\.npy: .*; the graph is cut again", ended.errors)
+    assert re.search(r"labels\.npy: .*; the graph is partitioned again", ended.errors)
     for name in RESULTS:
         assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
 

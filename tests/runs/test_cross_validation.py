@@ -17,8 +17,8 @@ from confgcn.runs.cross_validation import (
     FEWEST_LABELS,
     check_fittable,
     cross_fit,
-    is_needed,
     latest_not_clearly_worse,
+    needs_cross_fitting,
 )
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.saved import load_run
@@ -48,9 +48,9 @@ class Watcher(Callback):
 
 
 def test_it_is_needed_only_where_a_rule_wants_validation_nodes(unsplit: Graph) -> None:
-    assert is_needed(unsplit, SETTINGS)
-    assert not is_needed(unsplit, resolve("gcn", "default", "demo", {"select": "last", "stop": "never"}))
-    assert not is_needed(replace(unsplit, validation=unsplit.test), SETTINGS)
+    assert needs_cross_fitting(unsplit, SETTINGS)
+    assert not needs_cross_fitting(unsplit, resolve("gcn", "default", "demo", {"select": "last", "stop": "never"}))
+    assert not needs_cross_fitting(replace(unsplit, validation=unsplit.test), SETTINGS)
 
 
 def test_every_label_is_held_out_exactly_once(unsplit: Graph) -> None:

@@ -1,4 +1,4 @@
-"""The shards that a run of several workers has cut for itself are used again, or cut again."""
+"""The shards that a run of several workers made for itself are used again, or made again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from confgcn.distributed.shard_files import MANIFEST, is_shard_folder
 from confgcn.exceptions import ConfGCNError
 from confgcn.graph import Graph
-from confgcn.runs.distributed import _clear_unfit
+from confgcn.runs.distributed import _remove_unfit
 from confgcn.runs.stored_graph import make_shards
 
 
@@ -22,19 +22,19 @@ def shards(small_graph: Graph, tmp_path: Path) -> Path:
 
 def test_sound_ones_stay(shards: Path, small_graph: Graph) -> None:
     for size in (1, 2, 3):
-        assert _clear_unfit(shards, small_graph.fingerprint, size) == []
+        assert _remove_unfit(shards, small_graph.fingerprint, size) == []
     assert is_shard_folder(shards)
 
 
 def test_where_there_are_none_nothing_is_said(tmp_path: Path) -> None:
-    assert _clear_unfit(tmp_path / "shards", "", 2) == []
+    assert _remove_unfit(tmp_path / "shards", "", 2) == []
 
 
 @pytest.mark.parametrize(("fingerprint", "size"), [(None, 4), ("0" * 64, 3)], ids=["more workers", "another graph"])
 def test_those_that_do_not_fit_go_without_a_word(
     shards: Path, small_graph: Graph, fingerprint: str | None, size: int
 ) -> None:
-    assert _clear_unfit(shards, fingerprint or small_graph.fingerprint, size) == []
+    assert _remove_unfit(shards, fingerprint or small_graph.fingerprint, size) == []
     assert not shards.exists()
 
 
@@ -49,9 +49,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_damaged_ones_go_and_it_is_said(shards: Path, small_graph: Graph, kind: str) -> None:
     DAMAGES[kind](shards)
-    (said,) = _clear_unfit(shards, small_graph.fingerprint, 2)
+    (said,) = _remove_unfit(shards, small_graph.fingerprint, 2)
     assert ("labels.npy" if "array" in kind else MANIFEST) in said
-    assert said.endswith("the graph is cut again")
+    assert said.endswith("the graph is partitioned again")
     assert not shards.exists()
 
 
@@ -59,5 +59,5 @@ def test_a_link_is_not_followed(shards: Path, small_graph: Graph, tmp_path: Path
     link = tmp_path / "link"
     link.symlink_to(shards)
     with pytest.raises(ConfGCNError, match="link"):
-        _clear_unfit(link, small_graph.fingerprint, 4)
+        _remove_unfit(link, small_graph.fingerprint, 4)
     assert is_shard_folder(shards)

@@ -216,7 +216,7 @@ def test_damaged_metrics_of_a_finished_run_are_named_and_made_again(tmp_path: Pa
     before = run(tmp_path / "run")
     (tmp_path / "run" / "metrics.json").write_text("{}")
     after = run(tmp_path / "run", if_exists="resume", notices=notices)
-    assert any("metrics.json" in notice and "made again" in notice for notice in notices)
+    assert any("metrics.json" in notice and "trained again" in notice for notice in notices)
     assert {**after, "seconds": 0, "runs": []} == {**before, "seconds": 0, "runs": []}
 
 

@@ -93,7 +93,9 @@ def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
     gone |= (source == node) & torch.isin(target, neighbours)
     counts = torch.bincount(target[~gone], minlength=graph.num_nodes)
     indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    return replace(graph, adjacency=SparseStructure(indptr, source[~gone], graph.adjacency.shape))
+    adjacency = SparseStructure(indptr, source[~gone], graph.adjacency.shape)
+    weight = None if graph.edge_weight is None else graph.edge_weight[~gone]
+    return replace(graph, adjacency=adjacency, edge_weight=weight)
 
 
 def _log_probabilities(method: AbstractMethod, graph: Graph, node: int) -> Tensor:

@@ -8,14 +8,15 @@ import numpy as np
 import torch
 
 from confgcn.exceptions import DataError
-from confgcn.graph import Graph, symmetric_adjacency
+from confgcn.graph import Graph, symmetric_adjacency, symmetric_weights
 from confgcn.graph.validation import IntArray
 
 
 def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph:
     """Add random edges between nodes of different known labels: ``share`` times the number of edges.
 
-    Pairs are drawn uniformly; pairs of one class and existing edges are drawn again.
+    Pairs are drawn uniformly; pairs of one class and existing edges are drawn again. In a weighted graph they have
+    weight one.
     """
     source, target = graph.neighbours.indices.numpy(), graph.neighbours.rows.numpy()
     present = _keys(source[source < target], target[source < target], graph.num_nodes)
@@ -34,7 +35,12 @@ def add_edges_between_classes(graph: Graph, share: float, *, seed: int) -> Graph
     keys = np.concatenate([present, added])
     pairs = np.stack([keys // graph.num_nodes, keys % graph.num_nodes], axis=1)
     adjacency, counts = symmetric_adjacency(np.concatenate([pairs, pairs[:, ::-1]]), graph.num_nodes)
-    return replace(graph, adjacency=adjacency, edge_counts=counts)
+    if graph.edge_weight is None:
+        return replace(graph, adjacency=adjacency, edge_counts=counts)
+    old = np.stack([source, target], axis=1)
+    weights = np.concatenate([graph.neighbour_weights.values.numpy(), np.ones(len(added))]).astype(np.float32)
+    edge_weight = symmetric_weights(adjacency, np.concatenate([old, pairs[len(present) :]]), weights)
+    return replace(graph, adjacency=adjacency, edge_counts=counts, edge_weight=edge_weight)
 
 
 def flip_training_labels(graph: Graph, share: float, *, seed: int) -> Graph:

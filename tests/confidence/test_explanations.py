@@ -164,3 +164,9 @@ def test_the_edge_goes_in_both_directions(six_nodes: Graph) -> None:
     ends = set(zip(left.adjacency.indices.tolist(), left.adjacency.rows.tolist(), strict=True))
     everything = set(zip(six_nodes.adjacency.indices.tolist(), six_nodes.adjacency.rows.tolist(), strict=True))
     assert everything - ends == {(1, 3), (3, 1)}
+
+
+def test_the_other_edges_keep_their_weights() -> None:
+    graph = Graph.build([(0, 1), (1, 2), (2, 0)], np.eye(3), [0, 1, 0], edge_weight=[1.0, 2.0, 3.0])
+    left = without_edges(graph, 0, torch.tensor([1]))
+    assert left.neighbour_weights.to_scipy().toarray().tolist() == [[0, 0, 3], [0, 0, 2], [3, 2, 0]]

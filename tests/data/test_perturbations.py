@@ -154,3 +154,10 @@ def test_so_many_validation_nodes_are_held_back(small_graph: Graph, share: float
     assert set(graph.validation.tolist()) <= set(small_graph.validation.tolist())
     assert graph.validation.tolist() == sorted(set(graph.validation.tolist()))
     assert [name for name in graph.split_names() if name == "validation"] == ["validation"] * kept
+
+
+def test_added_edges_of_a_weighted_graph_weigh_one() -> None:
+    graph = Graph.build([(0, 1), (2, 3)], np.eye(4), [0, 0, 1, 1], edge_weight=[2.0, 3.0])
+    added = add_edges_between_classes(graph, 1.0, seed=0)
+    dense = added.neighbour_weights.to_scipy().toarray()
+    assert (dense[0, 1], dense[2, 3], sorted(dense[dense > 0].tolist())) == (2, 3, [1, 1, 1, 1, 2, 2, 3, 3])

@@ -751,3 +751,18 @@ def test_a_lost_order_of_rows_is_missed(saved: Path) -> None:
     RunDirectory(saved).estimator.unlink()
     with pytest.raises(CorruptFileError, match=r"estimator\.json: missing"):
         ConfGCNClassifier.load(saved)
+
+
+def test_a_weighted_graph_is_trained_saved_and_loaded_with_its_weights(tmp_path: Path) -> None:
+    graph = block_model(120, seed=1)
+    structure = graph.neighbours
+    once = structure.indices < structure.rows
+    edges = torch.stack([structure.indices, structure.rows], dim=1)[once]
+    weights = 1.0 + torch.arange(len(edges)) % 3
+    splits = {split: getattr(graph, split) for split in ("train", "validation", "test")}
+    weighted = Graph.build(edges, graph.features.numpy(), graph.labels, edge_weight=weights, **splits)
+    estimator = ConfGCNClassifier(settings={"epochs": 3}).fit(weighted)
+    estimator.save(tmp_path / "run")
+    loaded = ConfGCNClassifier.load(tmp_path / "run")
+    assert loaded.run_.graph.fingerprint == weighted.fingerprint
+    np.testing.assert_allclose(loaded.predict_proba(), estimator.predict_proba())

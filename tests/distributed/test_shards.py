@@ -219,3 +219,10 @@ def test_where_metis_leaves_a_shard_empty_nodes_are_assigned_by_number(
     monkeypatch.setattr("confgcn.distributed.shards.metis", lambda graph, _: torch.zeros(graph.num_nodes).long())
     shards, how = shards_of_nodes(graph, 4, "metis")
     assert (torch.bincount(shards).tolist(), how) == ([50] * 4, "hash")
+
+
+def test_a_graph_with_edge_weights_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1], edge_weight=[2.0])
+    with pytest.raises(UsageError, match="edge weights cannot be sharded; train it in one process"):
+        module.write_shards(tmp_path / "shards", graph, torch.tensor([0, 1]), {}, torch.zeros(2, 2))
+    assert not list(tmp_path.iterdir())

@@ -80,3 +80,9 @@ def test_a_full_disk_is_reported_before_anything_is_written(
     with pytest.raises(ResourceError, match=r"needs up to [\d,]+ bytes of disk space, 10 are free"):
         write_store(arrays, tmp_path / "store")
     assert left_in(tmp_path) == {"arrays"}
+
+
+def test_a_graph_with_edge_weights_is_refused() -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1], edge_weight=[2.0])
+    with pytest.raises(UsageError, match=r"edge weights cannot be written as a store; write an \.npz archive"):
+        arrays_of_graph(graph)

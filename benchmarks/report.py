@@ -72,6 +72,7 @@ def recorded_blocks() -> dict[str, str]:
     return {
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
+        "comparison": confidence.tables(report["confidence"])["comparison"].markdown(),
         "targets": confidence.tables(report["confidence"])["targets"].markdown(),
         "mixed": confidence.tables(report["confidence"])["mixed"].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),

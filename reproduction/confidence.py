@@ -169,6 +169,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
     """The targets, then every group of runs."""
     return {
         "targets": target_table(numbers),
+        "comparison": _comparison(numbers),
         **{f"methods {dataset}": _methods(numbers, dataset) for dataset in numbers["datasets"]},
         "mixed": _mixed(numbers),
         "sets": _sets(numbers),
@@ -184,6 +185,30 @@ def _methods(numbers: Numbers, dataset: str) -> Table:
         for row in numbers["methods"]
     ]
     return Table(f"{dataset}: every method, means over seeds.", ["", *(title for title, *_ in COLUMNS)], rows)
+
+
+def _comparison(numbers: Numbers) -> Table:
+    """Accuracy and calibration error of the default and of two common models, without and with calibration."""
+    cells = {row["title"]: row["cells"] for row in numbers["methods"]}
+    rows = [
+        ("ConfGCN (default), calibrated", CONSENSUS, "calibrated_ece"),
+        ("GAT, calibrated", GAT, "calibrated_ece"),
+        ("Kipf-GCN, calibrated", GCN, "calibrated_ece"),
+        ("GAT, softmax", GAT, "ece"),
+        ("Kipf-GCN, softmax", GCN, "ece"),
+    ]
+    return Table(
+        "Accuracy and calibration: test accuracy / expected calibration error, in percent.",
+        ["", *numbers["datasets"]],
+        [
+            [title, *(_accuracy_and_error(cells[variant.title][dataset], error) for dataset in numbers["datasets"])]
+            for title, variant, error in rows
+        ],
+    )
+
+
+def _accuracy_and_error(cell: Numbers | None, error: str) -> str:
+    return NOTHING if cell is None else f"{mean_std(cell['test_accuracy'])} / {percent(mean_in(cell, error))}"
 
 
 def _mixed(numbers: Numbers) -> Table:

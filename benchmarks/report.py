@@ -30,6 +30,7 @@ import workers
 from reproduction import claims, confidence, presets, table2
 from reproduction.artefacts import ARTEFACTS
 from reproduction.folder import read_report
+from reproduction.formatting import Numbers
 from reproduction.page import page, protocol
 from reproduction.rendering import Table
 
@@ -72,7 +73,7 @@ def recorded_blocks() -> dict[str, str]:
     return {
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
-        "comparison": confidence.tables(report["confidence"])["comparison"].markdown(),
+        "comparison": comparison(report["confidence"]),
         "targets": confidence.tables(report["confidence"])["targets"].markdown(),
         "mixed": confidence.tables(report["confidence"])["mixed"].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),
@@ -93,6 +94,13 @@ def filled(text: str, blocks: dict[str, str]) -> str:
         elif name not in NOT_RECORDED:
             raise ValueError(f"no results for the block {name!r}")
     return text
+
+
+def comparison(numbers: Numbers) -> str:
+    """The table of accuracy and calibration, with its protocol."""
+    seeds = numbers["methods"][0]["cells"][numbers["datasets"][0]]["runs"]
+    protocol = f"{seeds} seeds, {' and '.join(numbers['dates'])}, `confgcn reproduce confidence`."
+    return f"{confidence.tables(numbers)['comparison'].markdown()}\n{protocol}\n"
 
 
 def confidence_table(table: Table) -> Table:

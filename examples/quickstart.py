@@ -1,9 +1,13 @@
-"""Train on the built-in graph with three seeds, and read the predictions of the first run."""
+"""Label the nodes of the built-in graph, with confidences to act on."""
 
-from confgcn import RunRequest, load_run, train
+from confgcn import ConfGCNClassifier, load_graph
 
-summary = train(RunRequest(graph="demo", seeds=3), notify=print)
-print(f"test accuracy {summary['test_accuracy']:.1%} ± {summary['test_accuracy_std']:.1%}")
+graph = load_graph("demo")  # or a folder of CSV files, a networkx or PyG graph, ...
+model = ConfGCNClassifier().fit(graph)
 
-run = load_run(summary["run_dir"] + "/seed-0")
-print(f"node {run.graph.node_names[0]}: {dict(zip(run.graph.class_names, run.probabilities[0].tolist(), strict=True))}")
+print("accuracy on unseen labels:", round(model.score(), 3))
+print("node:", model.nodes_[0])
+print("label:", model.predict()[0], "with probability", round(model.predict_proba()[0].max(), 3))
+print("90 % prediction set:", model.predict_set(coverage=0.9)[0])
+print("decision:", model.decide(max_error=0.05).message)
+model.save("run")  # predictions.csv, the model and its metrics; `confgcn report run` makes a page of it

@@ -1,4 +1,4 @@
-"""The files that a graph is read from: regular ones, and the same from the first byte that is read to the last."""
+"""The files that a graph is read from: regular files that do not change while they are read, found and named."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from confgcn.exceptions import ConfGCNError, DataError, ResourceError, UsageErro
 
 KINDS = {
     stat.S_IFDIR: "a folder; name a file in it",
-    stat.S_IFIFO: "a pipe; write what it gives to a file",
-    stat.S_IFCHR: "a device; write what it gives to a file",
-    stat.S_IFBLK: "a device; write what it holds to a file",
-    stat.S_IFSOCK: "a socket; write what it gives to a file",
+    stat.S_IFIFO: "a pipe; write its content to a file",
+    stat.S_IFCHR: "a device; write its content to a file",
+    stat.S_IFBLK: "a device; write its content to a file",
+    stat.S_IFSOCK: "a socket; write its content to a file",
 }
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
@@ -27,11 +27,11 @@ State = tuple[int, ...]
 
 @contextmanager
 def unchanged(paths: Iterable[Path]) -> Iterator[None]:
-    """What is read inside is one state of these files; reading a pipe or a device could wait or last for ever."""
+    """Refuse files that change inside the block, and pipes and devices, which could be read for ever."""
     before = {path: _state(path) for path in paths}
     try:
         yield
-    finally:  # a change explains whatever else was found
+    finally:  # a change also explains any other error
         changed = next((path for path, state in before.items() if _state(path) != state), None)
         if changed is not None:
             raise ResourceError(f"{changed.absolute()}: changed while it was read; try again when nothing writes to it")
@@ -39,7 +39,7 @@ def unchanged(paths: Iterable[Path]) -> Iterator[None]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of what is done inside say which file they are about."""
+    """Errors inside the block name the file."""
     try:
         yield
     except OSError as error:
@@ -52,8 +52,8 @@ def naming(path: Path) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from None
 
 
-def is_of_the_machine(error: Exception) -> bool:
-    """Memory or open files that ran out while a file was read, or a disk that fails: no fault of the file."""
+def is_machine_error(error: Exception) -> bool:
+    """Whether memory or open files ran out or the disk failed, so that the file itself may be valid."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in SCARCE)
 
 

@@ -1,4 +1,4 @@
-"""What a user should know of a graph before training on it, in plain words."""
+"""What a user should know of a graph before training on it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from confgcn.data.statistics import GraphStatistics
 from confgcn.data.structural import is_structural
 from confgcn.graph import Graph
 
-FEW_LABELS = 10  # of a class: below, its confidences rest on luck
-MIXED = 0.5  # share of edges between different labels, above which neighbours mislead
+FEW_LABELS = 10  # of a class: with fewer, its confidences are unreliable
+MIXED = 0.5  # share of edges between different labels, above which neighbours are misleading
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One sentence; a warning is about something that will cost accuracy or trust."""
+    """One sentence; a warning is about something that lowers accuracy or the quality of confidences."""
 
     text: str
     is_warning: bool
 
 
 def inspection_notices(graph: Graph, statistics: GraphStatistics) -> list[Notice]:
-    """What the graph is, then everything that stands out."""
+    """A summary of the graph, then warnings."""
     about = [Notice(text, False) for text in _summary(graph, statistics)]
-    return [*about, *(Notice(text, True) for text in (*graph.notices(), *_doubts(graph, statistics)))]
+    return [*about, *(Notice(text, True) for text in (*graph.notices(), *_warnings(graph, statistics)))]
 
 
 def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:
@@ -41,12 +41,12 @@ def _summary(graph: Graph, s: GraphStatistics) -> Iterator[str]:
     if s.split["validation"] or s.split["test"]:
         yield "split: " + ", ".join(f"{size:,} for {part}" for part, size in s.split.items())
     else:
-        yield "no split is given: all labels are trained on, and each is held out in turn to measure"
+        yield "no split is given: all labels are trained on, and accuracy is measured by cross-validation"
     if s.edge_homophily is not None:
         yield f"{s.edge_homophily:.0%} of the edges between labelled nodes join equal labels"
 
 
-def _doubts(graph: Graph, s: GraphStatistics) -> Iterator[str]:
+def _warnings(graph: Graph, s: GraphStatistics) -> Iterator[str]:
     if not s.split["train"]:
         yield "no node has a label: there is nothing to learn from"
         return
@@ -54,27 +54,27 @@ def _doubts(graph: Graph, s: GraphStatistics) -> Iterator[str]:
     if few:
         yield f"classes with few labels: {_some([f'{name} ({size})' for name, size in few.items()])}"
     if s.classes == 1:
-        yield "there is a single class: nothing can be told apart"
+        yield "there is a single class: there is nothing to classify"
     if s.components_without_training_label:
         yield (
-            f"{s.components_without_training_label:,} of {s.components:,} components have no label: what is said of "
-            f"their {s.nodes_without_training_label_in_reach:,} nodes rests on features alone"
+            f"{s.components_without_training_label:,} of {s.components:,} components have no label: predictions for "
+            f"their {s.nodes_without_training_label_in_reach:,} nodes depend on features alone"
         )
     if s.label_mismatch.all_labels is not None and s.label_mismatch.all_labels > MIXED:
         yield (
             f"{s.label_mismatch.all_labels:.0%} of the edges between labelled nodes join different labels: neighbours "
-            "mislead here; compare with --method feat, which reads no edges"
+            "are misleading here; compare with --method feat, which uses no edges"
         )
 
 
 def _kinds(graph: Graph) -> str:
-    """Which columns are numbers and which names of something, as far as their names tell."""
+    """How many columns are numbers, categories and computed from the edges, by their names."""
     levels = Counter(name.partition("=")[0] for name in graph.feature_names if "=" in name)
     made = sum(map(is_structural, graph.feature_names))
     numbers = len(graph.feature_names) - sum(levels.values()) - made
     categories = _some([f"{name} with {count} values" for name, count in levels.items()])
     parts = [f"{numbers:,} numbers" if numbers else "", f"{len(levels):,} categories ({categories})" if levels else ""]
-    return ", ".join(part for part in (*parts, f"{made:,} made from the graph" if made else "") if part)
+    return ", ".join(part for part in (*parts, f"{made:,} computed from the edges" if made else "") if part)
 
 
 def _some(names: list[str] | tuple[str, ...], most: int = 8) -> str:

@@ -24,14 +24,14 @@ def label_texts(values: Any, count: int) -> list[str | None]:
     """One text per node, None for unknown: that is -1, NaN, None or an empty text.
 
     Texts stay as they are. Whole numbers from 0 become texts, also where they came as floats, because NaN makes floats
-    of them; truth values become ``True`` and ``False``. Any other number is refused: it measures something.
+    of them; truth values become ``True`` and ``False``. Any other number is refused: it is a quantity, not a class.
     """
     listed = _one_per_node(values, count)
     return [_label_text(value, node) for node, value in enumerate(listed)]
 
 
 def named_labels(numbers_of_classes: Sequence[str | None], class_names: Sequence[str]) -> list[str | None]:
-    """Names of classes in the place of their numbers."""
+    """Replace the numbers of classes by their names."""
     names = {str(number): str(name) for number, name in enumerate(class_names)}
     unnamed = next((text for text in numbers_of_classes if text is not None and text not in names), None)
     if unnamed is not None:
@@ -85,7 +85,7 @@ def _number_text(number: Any, node: int) -> str | None:
 
 @dataclass(frozen=True)
 class LabelValues:
-    """How the texts of labels become again what they were."""
+    """How the texts of labels are converted back to the values that were given."""
 
     kind: Kind = "text"
 
@@ -93,7 +93,7 @@ class LabelValues:
     def of(cls, given: Any, names: Sequence[str]) -> LabelValues:
         """The kind of labels that were ``given``, by node or in order, and became the classes ``names``.
 
-        Where they came with a graph, nothing else is known of them: whole numbers if all look so.
+        Where they came with a graph object, they are whole numbers if all are spelled so.
         """
         values = [] if given is None or isinstance(given, str) else _known_values(given)
         if not values:
@@ -133,5 +133,5 @@ def _is_unknown(value: Any) -> bool:
 
 
 def _is_whole(name: str) -> bool:
-    """Is it a number, written as numbers are? 07 is none, for nothing would tell it from 7."""
+    """Whether it spells a whole number in the usual way; 07 does not, because it would become 7."""
     return name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS and str(int(name)) == name

@@ -15,10 +15,10 @@ from confgcn.data.structural import KINDS, structural_features, structural_names
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph, symmetric_adjacency
 from confgcn.graph import validation as checks
+from confgcn.graph.graph import SPLITS
 from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
-PARTS = ("train", "validation", "test")
 SPARSE_BELOW = 0.25  # share of values other than zero: below it features are kept sparse, whatever they came as
 
 MOST_DIGITS = 18  # of a 64-bit integer
@@ -37,7 +37,7 @@ class RawGraph:
         feature_names: F distinct texts; None where columns are known by their place alone. A level of a category is
             a column ``name=level`` of zeros and ones.
         labels: N texts, None for unknown.
-        split: N texts, each of ``PARTS`` or ""; None where there is no split: then every labelled node is trained on.
+        split: N texts, each of ``SPLITS`` or ""; None where there is no split: then every labelled node is trained on.
         class_names: in order; None for those of the labels in natural order.
         notices: what reading it has found that a user should know.
         edge_weight: (M,), finite and not negative, the same in both directions; None: all one.
@@ -128,9 +128,9 @@ class RawGraph:
                 f"{self.name}: expected one part of the split per node, {len(self.ids)}, got {len(self.split)}"
             )
         split = np.array(self.split, dtype=object)
-        wrong = next((text for text in dict.fromkeys(self.split) if text not in (*PARTS, "")), None)
+        wrong = next((text for text in dict.fromkeys(self.split) if text not in (*SPLITS, "")), None)
         if wrong is not None:
-            raise DataError(f"{self.name}: split {checks.shown(wrong)}: expected {', '.join(PARTS)} or nothing")
+            raise DataError(f"{self.name}: split {checks.shown(wrong)}: expected {', '.join(SPLITS)} or nothing")
         unlabelled = np.flatnonzero((split != "") & (labels < 0))
         if len(unlabelled):
             first = unlabelled[0]
@@ -138,7 +138,7 @@ class RawGraph:
                 f"{self.name}: node {checks.shown(self.ids[first])} is in the {split[first]} set and has no label "
                 f"({len(unlabelled)} such nodes)"
             )
-        return {part: np.flatnonzero(split == part) for part in PARTS}
+        return {part: np.flatnonzero(split == part) for part in SPLITS}
 
     def _ordered_features(self, order: IntArray) -> tuple[Any, tuple[str, ...]]:
         if self.features is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from confgcn.data.input_files import is_of_the_machine, naming, unchanged
+from confgcn.data.input_files import is_machine_error, naming, unchanged
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResourceError, UsageError
 
 
@@ -112,7 +112,7 @@ def test_an_error_of_the_system_gets_the_file_it_lacks() -> None:
 
 
 def test_what_the_machine_lacks_is_no_fault_of_a_file() -> None:
-    assert is_of_the_machine(MemoryError())
-    assert is_of_the_machine(OSError(errno.EMFILE, "too many open files"))
-    assert not is_of_the_machine(OSError(errno.EINVAL, "invalid"))
-    assert not is_of_the_machine(ValueError("x"))
+    assert is_machine_error(MemoryError())
+    assert is_machine_error(OSError(errno.EMFILE, "too many open files"))
+    assert not is_machine_error(OSError(errno.EINVAL, "invalid"))
+    assert not is_machine_error(ValueError("x"))

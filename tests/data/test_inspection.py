@@ -25,7 +25,7 @@ def test_the_graph_is_summed_up_in_words() -> None:
     plain, _ = said(graph_of(["a", "b", None, "a"], [(0, 1), (0, 3), (2, 3)]))
     assert plain[0] == "mine: 4 nodes, 3 edges, 2 features, 2 classes (a, b)"
     assert plain[1] == "3 nodes have a label (75.0%), 1 are to be predicted"
-    assert "each is held out in turn" in plain[2]
+    assert "accuracy is measured by cross-validation" in plain[2]
     assert plain[3] == "50% of the edges between labelled nodes join equal labels"
 
 
@@ -36,7 +36,7 @@ def test_what_will_cost_accuracy_is_warned_of() -> None:
     assert "1 self loops" in text
     assert "2 isolated nodes" in text
     assert "classes with few labels: a (1), b (2)" in text
-    assert "2 of 3 components have no label: what is said of their 2 nodes rests on features alone" in text
+    assert "2 of 3 components have no label: predictions for their 2 nodes depend on features alone" in text
     assert "100% of the edges between labelled nodes join different labels" in text
 
 
@@ -45,7 +45,7 @@ def test_a_graph_without_labels_or_with_one_class_is_told_so() -> None:
     assert any("a single class" in text for text in said(graph_of(["a", "a"], [(0, 1)]))[1])
 
 
-def test_remarks_of_the_reader_are_passed_on() -> None:
+def test_notices_of_the_reader_are_passed_on() -> None:
     assert "title looks like text" in said(graph_of(["a", "b"], [(0, 1)], notices=("title looks like text",)))[1]
 
 
@@ -54,4 +54,4 @@ def test_kinds_of_features_are_told() -> None:
     features = np.arange(6.0).reshape(2, 3)
     raw = RawGraph("mine", ["n0", "n1"], np.array([[0, 1]]), features, names, ["a", "b"])
     plain, _ = said(raw.build(["degree"]))
-    assert "features: 1 numbers, 1 categories (venue with 2 values), 1 made from the graph" in plain
+    assert "features: 1 numbers, 1 categories (venue with 2 values), 1 computed from the edges" in plain

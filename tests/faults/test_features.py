@@ -101,8 +101,8 @@ def test_a_word_among_numbers_is_pointed_out(tables: Tables, cell: str) -> None:
     with_cell(tables, cell)
     ended = tables.accepts("inspect", *tables.words)
     shown = cell.replace("\u00a0", "\\xa0")
-    assert "column 'width' is taken as a category, but most of its values are numbers" in ended.out
-    assert f"'{shown}' in line 6 is none" in ended.out
+    assert "column 'width' is read as a category, but most of its values are numbers" in ended.out
+    assert f"'{shown}' in line 6 is not" in ended.out
 
 
 @pytest.mark.fault("X02")

@@ -217,4 +217,4 @@ def test_nodes_that_no_label_reaches_are_predicted_with_doubt_and_flagged(tables
     assert all(0.5 <= float(found[name]["probability"]) < min(reached) for name in flagged)
     assert found["x"]["raw_probability"] != found["y"]["raw_probability"]
     seen = tables.accepts("inspect", *tables.words).out
-    assert "! 22 of 23 components have no label: what is said of their 42 nodes rests on features alone" in seen
+    assert "! 22 of 23 components have no label: predictions for their 42 nodes depend on features alone" in seen

@@ -106,7 +106,7 @@ def test_a_blank_is_unknown_and_no_other_word_is(outside: Outside, word: str) ->
     write_tables(outside, [*ALTERNATING[:8], word, word, "", " "])
     found = inspected(outside)
     assert found["class_sizes"] == {"a": 4, "b": 4, word: 2}
-    assert any(f"label '{word}' (2 nodes) is taken as a class of that name" in text for text in warnings_of(found))
+    assert any(f"label '{word}' (2 nodes) is read as a class of that name" in text for text in warnings_of(found))
 
 
 @pytest.mark.fault("L05")
@@ -122,7 +122,7 @@ def test_from_python_minus_one_is_unknown_and_minus_a_hundred_is_refused() -> No
 @pytest.mark.parametrize("broken", ["0.5", "1e-3", "inf", "1e400"])
 def test_a_quantity_is_no_label(outside: Outside, broken: str) -> None:
     write_tables(outside, [broken, *["1", "2"] * 5, ""])
-    naming = ["nodes.csv", "column 'label'", f"'{broken}' is no whole number", "give the labels names"]
+    naming = ["nodes.csv", "column 'label'", f"'{broken}' is not a whole number", "give the classes names"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
 
 
@@ -136,7 +136,7 @@ def test_whole_numbers_written_as_floats_are_classes_as_they_are_written(outside
 @pytest.mark.parametrize("other", ["1.0", "01", "١", "1e0"])
 def test_one_number_in_two_spellings_is_refused(outside: Outside, other: str) -> None:
     write_tables(outside, ["1", other] * 6)
-    naming = ["nodes.csv", f"'1' and '{other}' are the same number", "write it in one way"]
+    naming = ["nodes.csv", f"'1' and '{other}' are the same number", "spell it in one way"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
 
 
@@ -154,7 +154,7 @@ def test_labels_are_kept_letter_by_letter(outside: Outside) -> None:
 def test_labels_that_look_alike_are_told_apart_and_said_without_end(outside: Outside) -> None:
     write_tables(outside, ["same", "Same", "same "] + [f"{'Xx'[node % 2]}{node // 2}" for node in range(9)])
     found = warnings_of(inspected(outside))
-    assert any("'same' and 'Same' and 'same ' are taken for different classes" in text for text in found)
+    assert any("'same' and 'Same' and 'same ' are read as different classes" in text for text in found)
     many = "".join(f"{node},{' ' * node}NA,1\n" for node in range(2_000))
     outside.write("mine/nodes.csv", "id,label,width\n" + many)
     outside.write("mine/edges.csv", "source,target\n0,1\n")
@@ -165,7 +165,7 @@ def test_labels_that_look_alike_are_told_apart_and_said_without_end(outside: Out
 @pytest.mark.parametrize("cell", ["a|b", "b; a", "a,b", "['a', 'b']", "{b;a}"])
 def test_a_cell_of_several_labels_is_refused(outside: Outside, cell: str) -> None:
     write_tables(outside, [*ALTERNATING[:11], cell])
-    naming = ["nodes.csv", "column 'label'", cell, "holds 'a' and 'b' at once", "a node has one label"]
+    naming = ["nodes.csv", "column 'label'", cell, "is a list of 'a' and 'b'", "a node has one label"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
 
 

@@ -150,7 +150,7 @@ def test_comments_and_blank_lines_are_skipped_and_counted(tables: Tables, plain:
         "edges.csv", "# links\n\n" + tables.edges.replace("c,d", "#x,y\n\n   \nc,d").replace("e,h", "# , ,\ne,h")
     )
     ended = tables.train()
-    assert "note: edges.csv: 2 lines that start with # skipped" in ended.errors
+    assert "note: edges.csv: 2 lines that start with # are skipped" in ended.errors
     assert tables.result() == plain
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from confgcn.data.formats.table import listed, shortened
-from confgcn.data.input_files import is_of_the_machine, naming
+from confgcn.data.input_files import is_machine_error, naming
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UnsafeFileError, brief
 from confgcn.graph import validation as checks
 
@@ -195,6 +195,6 @@ def _readable(path: Path, problem: str) -> Iterator[None]:
     except ConfGCNError:
         raise
     except Exception as error:  # a damaged file can raise any exception
-        if is_of_the_machine(error) or (isinstance(error, OSError) and error.filename is not None):  # not opened
+        if is_machine_error(error) or (isinstance(error, OSError) and error.filename is not None):  # not opened
             raise
         raise CorruptFileError(f"{path}: {problem.format(brief(error))}") from None

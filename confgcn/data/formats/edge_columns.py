@@ -1,4 +1,4 @@
-"""The two columns of a table of edges, and the positions of the nodes that they name."""
+"""The two columns of a table of edges, and the positions of the nodes in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confgcn.data.formats.table import MOST_NAMES, Table, arrow_texts, listed, shortened, word
+from confgcn.data.formats.table import MOST_NAMES, Table, arrow_texts, folded, listed, shortened
 from confgcn.exceptions import DataError
 from confgcn.graph.validation import IntArray, shown
 
@@ -26,9 +26,9 @@ EDGE_NAMES = (
 
 
 def edge_columns(edges: Table, source: str | None, target: str | None, ignore: Collection[str]) -> tuple[str, str]:
-    """The columns of the two ends, as asked for or by name.
+    """The columns of source and target, as given or by their names.
 
-    A graph has no place for any other column, so that it must be ignored on purpose.
+    A graph has no place for other columns, so these must be ignored explicitly.
     """
     names = [name for name in edges.columns if name not in ignore]
     found = _pair(names, source, target)
@@ -36,7 +36,7 @@ def edge_columns(edges: Table, source: str | None, target: str | None, ignore: C
         expected = " or ".join(",".join(pair) for pair in EDGE_NAMES)
         raise DataError(
             f"{edges.path}: found the columns {listed(names)}, expected {expected}; "
-            "name the columns in the first line, or say which they are with --source and --target"
+            "name the columns in the first line, or choose them with --source and --target"
         )
     extra = [name for name in names if name not in found]
     if extra:
@@ -78,8 +78,8 @@ def end_positions(
 
 
 def _pair(names: Sequence[str], source: str | None, target: str | None) -> tuple[str, str] | None:
-    by_word = {word(name): name for name in names}
-    pairs = [(source or by_word.get(first), target or by_word.get(second)) for first, second in EDGE_NAMES]
+    by_name = {folded(name): name for name in names}
+    pairs = [(source or by_name.get(first), target or by_name.get(second)) for first, second in EDGE_NAMES]
     if len(names) == 2 and (source or target):  # one is named, the other is left
         first, second = names
         pairs.append(

@@ -18,9 +18,9 @@ from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError
 from confgcn.graph.validation import FLOAT32_MAX, IntArray, shown
 
-MOST_LEVELS = 50  # of a column that is read as a category without being asked to
-FEW_LEVELS = 10  # up to here levels may be more than half as many as the nodes
-MISSING_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", "#n/a"))  # as good as blank among numbers
+MOST_LEVELS = 50  # of a column that is read as a category by default
+FEW_LEVELS = 10  # up to this number, levels may be more than half as many as the nodes
+MISSING_TEXTS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", "#n/a"))  # read as blank among numbers
 TRUTH = {"true": 1.0, "false": 0.0}
 MOST_EXAMPLES = 5
 
@@ -35,7 +35,7 @@ class _Category:
 
 @dataclass
 class EncodedColumns:
-    """Features made of a table's columns, with notices for the user."""
+    """Features from the columns of a table, and notices for the user."""
 
     columns: dict[str, Floats | _Category] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class EncodedColumns:
         return numeric + [f"{name}={level}" for name, column in self._categories() for level in column.levels]
 
     def matrix(self, num_rows: int) -> Any:
-        """(N, F): an array, or a sparse matrix where most values are zero for certain."""
+        """(N, F): an array, or a sparse matrix where categories make most values zero."""
         numeric = [column for column in self.columns.values() if not isinstance(column, _Category)]
         dense = np.column_stack(numeric) if numeric else np.empty((num_rows, 0))
         blocks = [_one_hot(column, num_rows) for _, column in self._categories()]
@@ -71,10 +71,16 @@ def encode_columns(
     like: Sequence[str] | None = None,
     elsewhere: Collection[str] = (),
 ) -> EncodedColumns:
-    """These columns as features; with ``like``, exactly the features of a trained graph that are so called.
+    """Encode these columns as features.
 
-    To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it. Features of these
-    names come from ``elsewhere``.
+    Args:
+        table: has the columns.
+        names: of the columns.
+        categorical: columns that are categories, even if they hold numbers.
+        impute: fill gaps with the mean of the column, or with its value in ``fills``.
+        fills: values for gaps, by column.
+        like: names of the features of a trained graph, which must result.
+        elsewhere: those of them that come from a matrix.
     """
     encoded = EncodedColumns()
     if like is not None:
@@ -84,19 +90,19 @@ def encode_columns(
         numbers = None if name in categorical else _numbers(table, name)
         if numbers is not None:
             fill = float(np.nanmean(numbers)) if impute else None
-            encoded.columns[name] = _settled(encoded, table, name, numbers, fill=fill)
+            encoded.columns[name] = _finite(encoded, table, name, numbers, fill=fill)
         else:
-            _encode_text(encoded, table, name, asked=name in categorical)
+            _encode_text(encoded, table, name, chosen=name in categorical)
     return encoded
 
 
-def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: bool) -> None:
+def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, chosen: bool) -> None:
     distinct, codes = table.levels(name)
     levels = [level for level in distinct if not is_blank(level)]
     many = len(levels) > MOST_LEVELS or (len(levels) > FEW_LEVELS and 2 * len(levels) > len(table))
     if not levels:
         encoded.notices.append(f"{table.path}: column {shown(name)} is empty: not used")
-    elif many and not asked:
+    elif many and not chosen:
         text, place = _first_text(table, distinct, codes)
         encoded.notices.append(
             f"{table.path}: column {shown(name)} is text with {len(levels):,} different values, for example "
@@ -104,19 +110,19 @@ def _encode_text(encoded: EncodedColumns, table: Table, name: str, *, asked: boo
         )
     else:
         encoded.columns[name] = _category(distinct, codes, levels)
-        doubt = "" if asked else _doubt(levels, lambda: _first_text(table, distinct, codes))
-        if doubt:
-            encoded.notices.append(f"{table.path}: column {shown(name)} is taken as a category, but {doubt}")
+        reason = "" if chosen else _why_number(levels, lambda: _first_text(table, distinct, codes))
+        if reason:
+            encoded.notices.append(f"{table.path}: column {shown(name)} is read as a category, but {reason}")
 
 
-def _doubt(levels: Sequence[str], first_text: Callable[[], tuple[str, str]]) -> str:
-    """Why a category may have been meant as a number, if it may."""
+def _why_number(levels: Sequence[str], first_text: Callable[[], tuple[str, str]]) -> str:
+    """Why the values of a category may be meant as numbers; "" if there is no sign of it."""
     if all(parsed_number(level.replace(",", ".")) is not None for level in levels):
         return "its values look like numbers with a decimal comma; write a point"
     if 2 * sum(parsed_number(level) is not None for level in levels) <= len(levels):
         return ""
     text, place = first_text()
-    return f"most of its values are numbers; {shown(text)} in {place} is none"
+    return f"most of its values are numbers; {shown(text)} in {place} is not"
 
 
 def _encode_like(
@@ -138,17 +144,17 @@ def _encode_like(
                 raise DataError(_not_a_number(table, name))
             numbers = np.full(len(table), np.nan) if numbers is None else numbers
             fill = None if fills is None else fills.get(name)
-            encoded.columns[name] = _settled(encoded, table, name, numbers, fill=fill)
+            encoded.columns[name] = _finite(encoded, table, name, numbers, fill=fill)
         elif name in levels:
             _encode_known_levels(encoded, table, name, levels[name])
         elif _numbers(table, name) is not None:
             surplus.append(name)
         else:
-            encoded.notices.append(f"{table.path}: column {shown(name)} was no feature in training: not used")
+            encoded.notices.append(f"{table.path}: column {shown(name)} was not a feature in training: not used")
     found = set(encoded.names)
     missing = [name for name in wanted if name not in found]
     if missing or surplus:
-        beside = f", a matrix beside it {len(elsewhere)}" if elsewhere else ""
+        beside = f", the matrix {len(elsewhere)}" if elsewhere else ""
         counts = f"trained with {len(given)} features, this table gives {len(found) + len(surplus)}{beside}"
         raise DataError(_mismatch(table, counts, missing, surplus))
 
@@ -159,7 +165,7 @@ def _encode_known_levels(encoded: EncodedColumns, table: Table, name: str, level
     new = [text for text in distinct if text not in known and not is_blank(text)]
     if new:
         encoded.notices.append(
-            f"{table.path}: column {shown(name)} has {len(new)} values that training never saw, taken as none: "
+            f"{table.path}: column {shown(name)} has {len(new)} values that were not in training, read as missing: "
             f"{_examples(new)}"
         )
     encoded.columns[name] = _category(distinct, codes, levels)
@@ -200,7 +206,7 @@ def _numbers(table: Table, name: str) -> Floats | None:
 
 def _numbers_among(distinct: Sequence[str]) -> Floats | None:
     bare = [text.strip().lower() for text in distinct]
-    given = {text for text in bare if text and text not in MISSING_WORDS}
+    given = {text for text in bare if text and text not in MISSING_TEXTS}
     meaning: dict[str, float] = dict(TRUTH) if given <= TRUTH.keys() else {}
     for text in given - meaning.keys():
         value = parsed_number(text)
@@ -213,29 +219,29 @@ def _numbers_among(distinct: Sequence[str]) -> Floats | None:
 
 
 def parsed_number(text: str) -> float | None:
-    """What a text says as a number, if it does."""
+    """The number that a text spells, if it does."""
     try:
         return None if "_" in text else float(text)
     except ValueError:
         return None
 
 
-def _settled(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, *, fill: float | None) -> Floats:
-    """The numbers without gaps, each a finite float32; ``fill`` takes the place of a gap."""
+def _finite(encoded: EncodedColumns, table: Table, name: str, numbers: Floats, *, fill: float | None) -> Floats:
+    """The numbers, each a finite float32; gaps become ``fill``, or are an error without it."""
     gaps = np.isnan(numbers)
     wrong = ~gaps & (np.abs(numbers) > FLOAT32_MAX)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
             f"{table.place(row)}, column {shown(name)}: {numbers[row]} is not a finite float32 "
-            f"({int(wrong.sum())} such values); mend it, or leave the column out with --ignore {shortened(name)}"
+            f"({int(wrong.sum())} such values); correct it, or leave the column out with --ignore {shortened(name)}"
         )
     if not gaps.any():
         return numbers
     if fill is None:
         raise DataError(
             f"{table.place(int(np.argmax(gaps)))}, column {shown(name)}: there is no number ({int(gaps.sum())} such "
-            "rows); fill the gaps, take the column's mean with --impute, or leave it out with --ignore "
+            "rows); fill the gaps, use the column's mean with --impute, or leave it out with --ignore "
             f"{shortened(name)}"
         )
     filled = f"{int(gaps.sum())} gaps filled with the mean, {fill:.6g}"
@@ -258,12 +264,12 @@ def _not_a_number(table: Table, name: str) -> str:
 
 
 def _mismatch(table: Table, counts: str, missing: Sequence[str], surplus: Sequence[str]) -> str:
-    parts = [f"{table.path}: the model was {counts}"]
+    problems = [f"{table.path}: the model was {counts}"]
     if missing:
-        parts.append(f"missing: {_examples(missing)}")
+        problems.append(f"missing: {_examples(missing)}")
     if surplus:
-        parts.append(f"not in training: {_examples(surplus)} (leave a column out with --ignore NAME)")
-    return "; ".join(parts)
+        problems.append(f"not in training: {_examples(surplus)} (leave a column out with --ignore NAME)")
+    return "; ".join(problems)
 
 
 def _examples(names: Sequence[str]) -> str:

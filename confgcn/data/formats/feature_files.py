@@ -1,4 +1,4 @@
-"""Features that come as a matrix beside the tables: .npy, or .npz with a dense or sparse matrix, ids and names."""
+"""A matrix of features for tables: .npy, or .npz with a dense or sparse matrix, ids and names."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class NodeFeatures:
     ) -> tuple[Any, list[str]]:
         """The rows in the order of these ids, and notices for the user.
 
-        To ``impute`` is to fill gaps with the mean of the column, or with what ``fills`` has for it.
+        ``impute`` fills gaps with the mean of the column, or with its value in ``fills``.
         """
-        matrix, notices = _settled(self, impute=impute, fills=fills)
+        matrix, notices = _finite(self, impute=impute, fills=fills)
         return matrix[_rows(self, ids)], notices
 
 
@@ -138,8 +138,8 @@ def _mismatch(features: NodeFeatures, num_nodes: int, missing: list[str], surplu
     )
 
 
-def _settled(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]) -> tuple[Any, list[str]]:
-    """The matrix without a value that is not a finite float32."""
+def _finite(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]) -> tuple[Any, list[str]]:
+    """The matrix, each value a finite float32; gaps are filled where that is asked for."""
     matrix = features.matrix
     values = matrix.data if sp.issparse(matrix) else matrix
     wrong = ~(np.abs(values.astype(np.float64, copy=False)) <= FLOAT32_MAX)

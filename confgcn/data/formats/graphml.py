@@ -40,7 +40,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 @dataclass
 class _Key:
-    """What a key of the file declares: the column that its values go to, and the value of those that have none."""
+    """A key of the file: the column of its values, and the default value."""
 
     name: str
     default: str = ""
@@ -48,7 +48,7 @@ class _Key:
 
 @dataclass
 class _Rows:
-    """The nodes or the edges: the place and the values of each."""
+    """The nodes or the edges: the line and the values of each."""
 
     fixed: tuple[str, ...]
     keys: dict[str, _Key] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Rows:
     values: list[dict[str, str]] = field(default_factory=list)
 
     def table(self, path: Path, *, declared: bool) -> Table:
-        """A column for every name; of keys alone where some row has a value, unless the ``declared`` count too."""
+        """A column for every key that some row has a value for, and for every key if ``declared``."""
         defaults = {key.name: key.default for key in self.keys.values() if declared or key.default}
         names = dict.fromkeys((*self.fixed, *defaults, *(name for row in self.values for name in row)))
         if len(names) * len(self.values) * CELL_BYTES > MAX_BYTES:
@@ -80,7 +80,7 @@ def read_graphml(
     """The graph in a GraphML file, plain or compressed; its values are read as the columns of tables are."""
     options = options or TableOptions()
     if options.source or options.target or options.node_id:
-        raise UsageError("GraphML says itself what an edge and an id is: --source, --target, --id are for tables")
+        raise UsageError("GraphML defines edges and ids: --source, --target, --id are for tables")
     reader = _Reader(path, options.ignore)
     reader.read(read_content(path, memory_per_byte=MEMORY_PER_BYTE))
     edges, nodes = reader.edges.table(path, declared=False), reader.nodes.table(path, declared=True)
@@ -97,7 +97,7 @@ def read_graphml(
 
 
 class _Reader:
-    """Collects rows as the parser meets elements; nothing outside the file is ever opened."""
+    """Collects rows from the elements of the file; nothing outside the file is opened."""
 
     def __init__(self, path: Path, ignore: Sequence[str]) -> None:
         self.path = path
@@ -117,7 +117,7 @@ class _Reader:
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def read(self, content: bytes) -> None:
-        """All elements of the file."""
+        """Parse the file."""
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:

@@ -12,19 +12,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from confgcn.data.formats.feature_columns import parsed_number
-from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table, is_blank, word
-from confgcn.data.raw import PARTS, RawGraph, numbered_features
+from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table, folded, is_blank
+from confgcn.data.raw import RawGraph, numbered_features
 from confgcn.exceptions import DataError
 from confgcn.graph import validation as checks
+from confgcn.graph.graph import SPLITS
 from confgcn.graph.validation import shown
 
 ID, LABEL, SPLIT = ID_NAMES[0], LABEL_NAMES[0], SPLIT_NAMES[0]
-UNKNOWN_WORDS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
-MOST_SINGLE = 10  # classes of one label each, before they look like names
-MOST_NOTICES = 5  # of one kind
-BETWEEN_LABELS = re.compile(r"[|;,]")  # where a cell holds several, perhaps as a list in brackets
+UNKNOWN_TEXTS = frozenset(("na", "n/a", "nan", "null", "none", "?", "-1", "-1.0", "-100", "unknown"))
+MOST_SINGLE = 10  # classes of one node each, above which the column may hold names of nodes
+MOST_NOTICES = 5  # of one kind, or labels in one of them
+BETWEEN_LABELS = re.compile(r"[|;,]")  # separators of several labels in one cell, perhaps a list in brackets
 AROUND_LABELS = " []{}()'\""
-SPLIT_WORDS = {
+SPLIT_SYNONYMS = {
     "train": "train",
     "training": "train",
     "validation": "validation",
@@ -35,10 +36,10 @@ SPLIT_WORDS = {
 }
 
 
-def read_labels(table: Table, column: str, notices: list[str], *, asked: bool = False) -> list[str | None]:
-    """Labels as they stand, None for a blank: the one sign for unknown.
+def read_labels(table: Table, column: str, notices: list[str], *, chosen: bool = False) -> list[str | None]:
+    """The labels in a column, None for a blank, which means unknown.
 
-    A column that was not ``asked`` for by name and has another label for every node may hold names of nodes.
+    A column that was not ``chosen`` by the user and has a different label for every node may hold names of nodes.
     """
     levels, codes = table.levels(column)
     known = np.array([None if is_blank(level) else level for level in levels], dtype=object)
@@ -47,81 +48,82 @@ def read_labels(table: Table, column: str, notices: list[str], *, asked: bool = 
     check_label_texts(counts, f"{table.path}, column {shown(column)}")
     if not counts:
         notices.append(f"{table.path}: column {shown(column)}, which holds the labels, is blank in every row")
-    words = [
-        f"{table.path}: label {shown(label)} ({count} nodes) is taken as a class of that name; leave the cell blank "
+    unknown = [
+        f"{table.path}: label {shown(label)} ({count} nodes) is read as a class of that name; leave the cell blank "
         "where the label is unknown"
         for label, count in counts.items()
-        if label.strip().lower() in UNKNOWN_WORDS
+        if label.strip().lower() in UNKNOWN_TEXTS
     ]
-    notices += _first(words)
-    if not asked and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
+    notices += _limited(unknown)
+    if not chosen and len(counts) > MOST_SINGLE and len(counts) == sum(counts.values()):
         notices.append(
-            f"{table.path}: column {shown(column)} has another label for each of {len(counts)} nodes, as names have; "
-            f"if it is none, say which column holds the labels with --label, or leave it out with --ignore {column}"
+            f"{table.path}: column {shown(column)} has a different label for each of {len(counts)} nodes, as "
+            f"names have; if these are not labels, choose another column with --label, or leave "
+            f"it out with --ignore {column}"
         )
-    notices += _first(_look_alikes(table, counts))
+    notices += _limited(_look_alikes(table, counts))
     labels: list[str | None] = known[codes].tolist()
     return labels
 
 
-def _first(notices: list[str]) -> list[str]:
-    """Of many notices of one kind the first."""
+def _limited(notices: list[str]) -> list[str]:
+    """The first notices of one kind."""
     more = len(notices) - MOST_NOTICES
     return notices if more <= 0 else [*notices[:MOST_NOTICES], f"and {more:,} more labels like these"]
 
 
 def _look_alikes(table: Table, counts: Counter[str]) -> list[str]:
-    """Labels that differ by what nobody sees."""
+    """Labels that differ only in case or in spaces around them."""
     spellings: dict[str, list[str]] = {}
     for label in counts:
         spellings.setdefault(label.strip().casefold(), []).append(label)
     alike = [labels for labels in spellings.values() if len(labels) > 1]
     return [
-        f"{table.path}: labels {' and '.join(map(shown, labels[:MOST_NOTICES]))} are taken for different classes; if "
-        "they are one, write them alike"
+        f"{table.path}: labels {' and '.join(map(shown, labels[:MOST_NOTICES]))} are read as different classes; if "
+        "they are one class, spell them the same"
         for labels in alike
     ]
 
 
 def check_label_texts(labels: Collection[str], place: str) -> None:
-    """Names of classes, or whole numbers each written in one way; other numbers are no classes."""
+    """Refuse labels that are quantities, several labels in one, or one number in two spellings."""
     _check_single(labels, place)
-    numbers = {label: parsed_number(label) for label in labels if label.strip().lower() not in UNKNOWN_WORDS}
+    numbers = {label: parsed_number(label) for label in labels if label.strip().lower() not in UNKNOWN_TEXTS}
     values = [value for value in numbers.values() if value is not None]
     if not values or len(values) < len(numbers):
         return
     broken = next((label for label, value in numbers.items() if value is None or not value.is_integer()), None)
     if broken is not None:
         raise DataError(
-            f"{place}: label {shown(broken)} is no whole number: a quantity cannot be classified; give the labels "
-            "names, or make classes of the ranges of the numbers"
+            f"{place}: label {shown(broken)} is not a whole number: a quantity cannot be classified; give the "
+            "classes names, or use ranges of the numbers as classes"
         )
     if len(set(values)) < len(values):
         first = {value: label for label, value in reversed(numbers.items())}
         twin = next(label for label, value in numbers.items() if value is not None and first[value] != label)
         raise DataError(
-            f"{place}: labels {shown(first[numbers[twin] or 0.0])} and {shown(twin)} are the same number; write it in "
-            "one way"
+            f"{place}: labels {shown(first[numbers[twin] or 0.0])} and {shown(twin)} are the same number; spell it "
+            "in one way"
         )
 
 
 def _check_single(labels: Collection[str], place: str) -> None:
-    """No label is made of others, which a node would have all at once."""
+    """Refuse a label that is a list of other labels."""
     known = {label.strip() for label in labels}
     for label in labels:
         parts = {part.strip(AROUND_LABELS) for part in BETWEEN_LABELS.split(label)}
         if len(parts) > 1 and parts <= known:
             several = " and ".join(map(shown, sorted(parts)[:MOST_NOTICES]))
             raise DataError(
-                f"{place}: label {shown(label)} holds {several} at once, and a node has one label here: keep one of "
+                f"{place}: label {shown(label)} is a list of {several}, but a node has one label: keep one of "
                 "them, or give the combination a name of its own"
             )
 
 
 def read_split(table: Table, column: str) -> list[str]:
-    """The part of the split that each node is in, "" for none."""
+    """The set that each node belongs to: train, validation, test or ""."""
     levels, codes = table.levels(column)
-    meaning = np.array([SPLIT_WORDS.get(level.strip().lower(), "") for level in levels], dtype=object)
+    meaning = np.array([SPLIT_SYNONYMS.get(level.strip().lower(), "") for level in levels], dtype=object)
     for code, level in enumerate(levels):
         if not meaning[code] and not is_blank(level):
             place = table.place(int(np.argmax(codes == code)))
@@ -134,10 +136,9 @@ def read_split(table: Table, column: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class NodeColumns:
-    """Checked columns: reading them back gives the same graph.
+    """Columns to write, checked: reading them back gives the same graph.
 
-    Classes are those of the labels, in natural order: an order of their own, and a class that no node has, are kept by
-    .npz alone.
+    Classes are those of the labels, in natural order. Only .npz files keep another order, or a class without nodes.
 
     Attributes:
         ids: one per node.
@@ -153,7 +154,7 @@ class NodeColumns:
 
 
 def node_columns(raw: RawGraph) -> NodeColumns:
-    """The columns of a graph, if they can be told from each other when they are read."""
+    """The columns of a graph; names that a reader would confuse are refused."""
     checks.checked_names(raw.ids, "node", len(raw.ids))
     if "" in raw.ids:
         raise DataError(f"{raw.name}: a node's id is empty, which a table cannot hold; write an .npz file")
@@ -181,15 +182,15 @@ def _label_column(raw: RawGraph) -> list[str]:
 
 def _split_column(raw: RawGraph) -> list[str]:
     split = list(raw.split or ())
-    wrong = next((part for part in split if part not in (*PARTS, "")), None)
+    wrong = next((text for text in split if text not in (*SPLITS, "")), None)
     if wrong is not None or len(split) != len(raw.ids):
         came = checks.shown(str(wrong))
-        raise DataError(f"{raw.name}: split: expected one of {', '.join(PARTS)} or nothing per node, got {came}")
+        raise DataError(f"{raw.name}: split: expected one of {', '.join(SPLITS)} or nothing per node, got {came}")
     return split
 
 
 def _plain_features(raw: RawGraph) -> Any:
-    """Features of which every number is written so that it comes back: no duplicates, no halves, no truth values."""
+    """Features in a type whose numbers are written and read back exactly: no duplicates, float16 or booleans."""
     features = raw.features
     if features is None:
         return None
@@ -211,10 +212,10 @@ def _feature_names(raw: RawGraph, count: int) -> Sequence[str]:
         return numbered_features(count)
     names = checks.checked_names(raw.feature_names, "feature", count)
     taken = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES, ""}
-    clash = next((name for name in names if word(name) in taken), None)
+    clash = next((name for name in names if folded(name) in taken), None)
     if clash is not None:
         raise DataError(
-            f"{raw.name}: a feature is called {checks.shown(clash)}, which a table cannot tell from its columns of "
-            "ids, labels and parts; rename it, or write an .npz file"
+            f"{raw.name}: a feature is called {checks.shown(clash)}, which in a table is the name of a column of ids, "
+            "labels or split; rename it, or write an .npz file"
         )
     return names

@@ -25,14 +25,15 @@ from confgcn.data.formats.objects.matrices import edges_of_adjacency
 from confgcn.data.formats.table import listed
 from confgcn.data.formats.text_arrays import encoded
 from confgcn.data.input_files import naming, stem_of, suffix_of, unchanged
-from confgcn.data.raw import PARTS, RawGraph, raw_from_graph
+from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.exceptions import CorruptFileError, DataError, brief
 from confgcn.graph import Graph
+from confgcn.graph.graph import SPLITS
 from confgcn.io.atomic_files import write_atomic
 
 MARKER = "confgcn_graph"  # the array that holds the version of the layout
 VERSION = 1
-SPLIT_CODES = ("", *PARTS)
+SPLIT_CODES = ("", *SPLITS)
 HEADER_BYTES = 128  # of an array in a file, at most
 CITATION_PREFIXES = (("adj_", "attr_"), ("adj_matrix.", "attr_matrix."))  # both published spellings
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can hold

@@ -54,7 +54,7 @@ class Table:
         return len(self.lines)
 
     def place(self, row: int) -> str:
-        """Where a row stands, in words."""
+        """The file and line of a row, for messages."""
         return f"{self.path}, {self.unit} {self.lines[row]}"
 
     def texts(self, name: str) -> Sequence[str]:
@@ -87,17 +87,17 @@ def arrow_texts(texts: Sequence[str]) -> pa.Array:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Which column is what, where its name does not say so, and how columns are read.
+    """The role of each column, where it does not follow from its name, and how columns are read.
 
     Attributes:
         source, target: the columns of an edge's two ends.
         node_id, label, split: columns of the table of nodes; all others are features.
         ignore: columns that are not read, in either table.
-        categorical: columns of nodes whose values are names, also where they look like numbers.
+        categorical: columns of nodes whose values are categories, even if they are written as numbers.
         impute: fill gaps in numbers with the mean of their column.
-        allow_edgeless: take a table of edges without rows.
-        fills: what gaps are filled with in columns of an earlier table, by name.
-        remembered: which of these columns were named for an earlier table, so that they need not be in this one.
+        allow_edgeless: accept a table of edges without rows.
+        fills: values that gaps are filled with, by column; from an earlier table.
+        remembered: columns among these that were named for an earlier table and may be missing from this one.
     """
 
     source: str | None = None
@@ -116,11 +116,11 @@ class TableOptions:
         for pair in (("source", "target"), ("node_id", "label"), ("node_id", "split"), ("label", "split")):
             first, second = (getattr(self, option) for option in pair)
             if first is not None and first == second:
-                words = " and ".join(f"--{option.removeprefix('node_')}" for option in pair)
-                raise UsageError(f"{words} both name the column {first!r}; each is a column of its own")
+                flags = " and ".join(f"--{option.removeprefix('node_')}" for option in pair)
+                raise UsageError(f"{flags} both name the column {first!r}; each is a column of its own")
 
     def for_columns(self, found: Collection[str]) -> TableOptions:
-        """The options without columns that are only remembered and not there."""
+        """The options without remembered columns that are not among those found."""
         gone = {name for name in self.remembered if name not in found}
         single = ("source", "target", "node_id", "label", "split")
         left_out: dict[str, Any] = {option: None for option in single if getattr(self, option) in gone}
@@ -128,9 +128,9 @@ class TableOptions:
         return replace(self, **left_out, ignore=ignore, categorical=categorical, remembered=())
 
     def is_text(self, column: str) -> bool:
-        """Is a column of nodes of this name no number, whatever its cells look like?"""
+        """Whether a column of nodes is read as text, even if its cells look like numbers."""
         named = (self.node_id, self.label, self.split, *self.ignore, *self.categorical)
-        return column in named or word(column) in (*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES)
+        return column in named or folded(column) in (*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES)
 
 
 def column_texts(numbers: npt.NDArray[Any]) -> list[str]:
@@ -144,7 +144,7 @@ def column_texts(numbers: npt.NDArray[Any]) -> list[str]:
 
 
 def plain_numbers(texts: Sequence[str]) -> npt.NDArray[np.float64] | None:
-    """Texts as numbers, if each of them is one; Python would take 1_0 for ten, which more likely is a name."""
+    """Texts as numbers, if each of them is one; 1_0, which Python reads as ten, is more likely a name."""
     try:
         numbers = np.array(texts, dtype=np.float64)
     except ValueError:
@@ -153,23 +153,23 @@ def plain_numbers(texts: Sequence[str]) -> npt.NDArray[np.float64] | None:
 
 
 def is_blank(text: str) -> bool:
-    """Is there nothing in a cell, or spaces alone?"""
+    """Whether a cell is empty or holds only spaces."""
     return not text or text.isspace()
 
 
-def word(name: str) -> str:
-    """A column's name as it is compared with what columns are known by."""
+def folded(name: str) -> str:
+    """The name of a column without spaces around it and upper case, for comparisons."""
     return name.strip().casefold()
 
 
 def listed(names: Collection[str]) -> str:
-    """Names of columns in a message: of many the first ones, of a long one the beginning."""
+    """Names of columns for a message: the first ones, shortened."""
     more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
     return ", ".join(map(shortened, islice(names, MOST_NAMES))) + more or "(none)"
 
 
 def shortened(name: str) -> str:
-    """A name in a message, on one line."""
+    """A name for a message: its beginning, on one line."""
     beginning = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
     return beginning.replace("\n", "\\n")
 
@@ -181,6 +181,6 @@ def _whole_text(value: float) -> str:
 
 
 def _float32_text(value: float) -> str:
-    """Nine digits say which float32 it is, but may be a little more than the largest."""
+    """Nine digits identify a float32, but may round above the largest one."""
     text = f"{value:.9g}"
     return text if abs(float(text)) <= FLOAT32_MAX else repr(value)

@@ -1,4 +1,4 @@
-"""A table of edges and a table of nodes -> RawGraph: which column is what, and ids joined by their exact text."""
+"""Join a table of edges and a table of nodes to a RawGraph: roles of columns, and ids compared by their exact text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from confgcn.data.formats.edge_columns import edge_columns, end_positions
 from confgcn.data.formats.feature_columns import encode_columns
 from confgcn.data.formats.feature_files import NodeFeatures
 from confgcn.data.formats.node_columns import read_labels, read_split
-from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table, TableOptions, listed, word
+from confgcn.data.formats.table import ID_NAMES, LABEL_NAMES, SPLIT_NAMES, Table, TableOptions, folded, listed
 from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError, unknown_name
@@ -33,8 +33,8 @@ def graph_from_tables(
 ) -> RawGraph:
     """Join the tables.
 
-    ``like`` names the features of a trained graph, which these must be too. ``known`` are the ids of its nodes, which
-    edges may name without a row in ``nodes``: they come after the others, without features and label.
+    ``like`` has the names of the features of a trained graph, which must be those of this one. ``known`` has the ids of
+    its nodes, which edges may name without a row in ``nodes``: they follow the others, without features and label.
     """
     options = options.for_columns({*edges.columns, *(() if nodes is None else nodes.columns)})
     _check_named_columns(edges, nodes, options)
@@ -58,7 +58,7 @@ def graph_from_tables(
     positions = end_positions(edges, ends, [*ids, *old], None if nodes is None else nodes.path, also_known=trained)
     if nodes is None and trained and ids:
         notices.append(
-            f"{edges.path}: {len(ids)} nodes are named by edges alone and were not there at training: {listed(ids)}"
+            f"{edges.path}: {len(ids)} nodes appear only in edges and were not in the trained graph: {listed(ids)}"
         )
     padded = _padded(columns, len(ids), len(old))
     described = len(ids) if old else None
@@ -72,7 +72,7 @@ def _read_nodes(
     matrix: NodeFeatures | None,
     notices: list[str],
 ) -> tuple[Sequence[str], dict[str, Any]]:
-    """The ids, and what the table says of features, labels and split, as arguments of RawGraph."""
+    """The ids; and features, labels and split as arguments of RawGraph."""
     if not len(nodes):
         raise DataError(f"{nodes.path}: the graph has no nodes")
     id_column = _node_column(nodes, "node_id", ID_NAMES, options)
@@ -83,7 +83,7 @@ def _read_nodes(
         _refuse_ids(nodes, ids)
     label = _node_column(nodes, "label", LABEL_NAMES, options)
     if label is None and like is None:
-        notices.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; say which it is with --label")
+        notices.append(f"{nodes.path}: no column of labels among {listed(nodes.columns)}; choose one with --label")
     split = _node_column(nodes, "split", SPLIT_NAMES, options)
     used = (id_column, label, split, *options.ignore)
     encoded = encode_columns(
@@ -99,7 +99,7 @@ def _read_nodes(
     return ids, {
         "features": encoded.matrix(len(nodes)) if encoded.names else None,
         "feature_names": encoded.names or None,
-        "labels": None if label is None else read_labels(nodes, label, notices, asked=options.label is not None),
+        "labels": None if label is None else read_labels(nodes, label, notices, chosen=options.label is not None),
         "split": None if split is None else read_split(nodes, split),
     }
 
@@ -112,7 +112,7 @@ def _with_matrix(
     like: Sequence[str] | None,
     notices: list[str],
 ) -> dict[str, Any]:
-    """The features of the table, if it has any, and beside them those of the matrix."""
+    """The features of the table, if it has any, followed by those of the matrix."""
     matrix, found = given.of(ids, impute=options.impute, fills=options.fills)
     notices += found
     if like:
@@ -129,18 +129,18 @@ def _check_trained(given: NodeFeatures, like: Sequence[str]) -> None:
     if surplus:
         raise DataError(
             f"{given.path}: {given.matrix.shape[1]} features, but the model was trained with {len(trained)}: feature "
-            f"{shown(surplus[0])} was not there in training ({len(surplus)} such)"
+            f"{shown(surplus[0])} was not used in training ({len(surplus)} such)"
         )
 
 
 def _no_rows(like: Sequence[str]) -> dict[str, Any]:
-    """The features of no node at all, where there are new edges alone."""
+    """Features without rows, where there are only new edges."""
     names = [name for name in like if not is_structural(name)]
     return {"features": sp.csr_matrix((0, len(names))), "feature_names": names} if names else {}
 
 
 def _padded(columns: dict[str, Any], rows: int, more: int) -> dict[str, Any]:
-    """Room for nodes of which the tables say nothing."""
+    """The columns with empty rows for nodes that are not in the tables."""
     if not more:
         return columns
     padded = dict(columns)
@@ -160,11 +160,11 @@ def _joined(matrices: list[Any], *, axis: int) -> Any:
 
 
 def _skipped(table: Table) -> list[str]:
-    return [f"{table.path}: {table.comments} lines that start with # skipped"] if table.comments else []
+    return [f"{table.path}: {table.comments} lines that start with # are skipped"] if table.comments else []
 
 
 def _check_named_columns(edges: Table, nodes: Table | None, options: TableOptions) -> None:
-    """A misspelt name is an error and not silently nothing."""
+    """Refuse names of columns that do not exist."""
     of_edges, of_nodes = set(edges.columns), set() if nodes is None else set(nodes.columns)
     named: dict[str, tuple[Iterable[str | None], Collection[str]]] = {
         f"column of {edges.path.name}": ((options.source, options.target), of_edges),
@@ -179,17 +179,17 @@ def _check_named_columns(edges: Table, nodes: Table | None, options: TableOption
                 raise unknown_name(kind, name, known)
 
 
-def _node_column(nodes: Table, option: str, words: Sequence[str], options: TableOptions) -> str | None:
-    """The column that the option names, else the one whose name says what it is."""
+def _node_column(nodes: Table, option: str, names: Sequence[str], options: TableOptions) -> str | None:
+    """The column that the option names, else the one with a known name."""
     chosen: str | None = getattr(options, option)
     if chosen is not None:
         return chosen
     taken = (options.node_id, options.label, options.split, *options.ignore, *options.categorical)
-    found = [name for name in nodes.columns if word(name) in words and name not in taken]
+    found = [name for name in nodes.columns if folded(name) in names and name not in taken]
     if len(found) > 1:
         flag = option.removeprefix("node_")
         raise DataError(
-            f"{nodes.path}: {listed(found)} could each be the column of the {flag}; say which with --{flag}, or leave "
+            f"{nodes.path}: {listed(found)} could each be the column of the {flag}; choose one with --{flag}, or leave "
             "one out with --ignore"
         )
     return found[0] if found else None
@@ -210,5 +210,5 @@ def _refuse_ids(nodes: Table, ids: Sequence[str]) -> None:
 def _no_id_column(nodes: Table) -> str:
     return (
         f"{nodes.path}: found the columns {listed(nodes.columns)}, expected one called {' or '.join(ID_NAMES)}; "
-        "say which holds the ids with --id"
+        "choose the column of the ids with --id"
     )

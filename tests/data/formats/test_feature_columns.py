@@ -126,7 +126,7 @@ def test_like_takes_a_column_called_like_a_level_as_numbers() -> None:
 def test_like_takes_a_level_that_training_never_saw_as_none() -> None:
     columns, notices = encoded(table_of(colour=["red", "pink"]), like=["colour=red", "colour=blue"])
     assert columns == {"colour=red": [1, 0], "colour=blue": [0, 0]}
-    assert notices == ["nodes.csv: column 'colour' has 1 values that training never saw, taken as none: 'pink'"]
+    assert notices == ["nodes.csv: column 'colour' has 1 values that were not in training, read as missing: 'pink'"]
 
 
 def test_x14_like_names_missing_and_surplus_columns_and_both_counts() -> None:
@@ -144,7 +144,7 @@ def test_like_leaves_out_what_the_graph_itself_gives() -> None:
 def test_like_skips_words_that_were_no_feature() -> None:
     columns, notices = encoded(table_of(a=["1"], title=["some words"]), like=["a"])
     assert columns == {"a": [1]}
-    assert notices == ["nodes.csv: column 'title' was no feature in training: not used"]
+    assert notices == ["nodes.csv: column 'title' was not a feature in training: not used"]
 
 
 def test_like_refuses_words_where_training_had_numbers() -> None:
@@ -152,7 +152,7 @@ def test_like_refuses_words_where_training_had_numbers() -> None:
         encoded(table_of(a=["1", "x"]), like=["a"])
 
 
-def test_numbers_with_a_decimal_comma_are_remarked() -> None:
+def test_numbers_with_a_decimal_comma_give_a_notice() -> None:
     _, notices = encoded(table_of(x=["1,5", "2,5", ""]))
     assert any("decimal comma" in notice for notice in notices)
     assert not encoded(table_of(x=["a,b", "2,5"]))[1]

@@ -53,15 +53,15 @@ def test_l05_a_blank_is_the_one_sign_for_unknown() -> None:
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "?", "-1", "-100", "Unknown"])
-def test_l05_a_word_that_looks_like_unknown_is_a_class_with_a_remark(word: str) -> None:
+def test_l05_a_text_that_may_mean_unknown_is_a_class_with_a_notice(word: str) -> None:
     notices: list[str] = []
     assert read_labels(table_of(["1", word, word]), "label", notices) == ["1", word, word]
     assert len(notices) == 1
-    assert f"label {word!r} (2 nodes) is taken as a class of that name; leave the cell blank" in notices[0]
+    assert f"label {word!r} (2 nodes) is read as a class of that name; leave the cell blank" in notices[0]
 
 
 def test_l06_labels_that_are_numbers_must_be_whole() -> None:
-    with pytest.raises(DataError, match=r"column 'label': label '0\.5' is no whole number"):
+    with pytest.raises(DataError, match=r"column 'label': label '0\.5' is not a whole number"):
         read_labels(table_of(["1", "0.5", ""]), "label", [])
 
 

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 import torch
 
 from confgcn.data.formats.registry import raw_graph
-from confgcn.data.raw import PARTS, RawGraph
+from confgcn.data.raw import RawGraph
 from confgcn.exceptions import ConfGCNError, DataError, UsageError
+from confgcn.graph.graph import SPLITS
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data, HeteroData
@@ -25,8 +26,8 @@ DRAWN = np.random.default_rng(0)
 EDGES = DRAWN.integers(0, NODES - 1, size=(60, 2))  # node 29 is isolated
 FEATURES = DRAWN.normal(size=(NODES, 4)).astype(np.float32)
 LABELS = np.where(np.arange(NODES) % 5 == 4, -1, np.arange(NODES) % 3)
-SPLIT = [("" if label < 0 else PARTS[node % 4 % 3]) for node, label in enumerate(LABELS)]
-MASKS = {part: np.array([text == part for text in SPLIT]) for part in PARTS}
+SPLIT = [("" if label < 0 else SPLITS[node % 4 % 3]) for node, label in enumerate(LABELS)]
+MASKS = {part: np.array([text == part for text in SPLIT]) for part in SPLITS}
 REFERENCE = RawGraph(
     name="thirty",
     ids=[str(node) for node in range(NODES)],

@@ -195,7 +195,7 @@ def test_a_table_alone_has_no_place_for_a_graph(tmp_path: Path) -> None:
         pytest.param({"ids": ["a", ""]}, "id is empty", id="empty id"),
         pytest.param({"ids": ["a", "a"]}, "'a' occurs twice", id="id twice"),
         pytest.param({"labels": [" ", "x"]}, "a class has a blank name", id="blank label"),
-        pytest.param({"labels": ["0.5", "1"]}, "no whole number", id="quantity"),
+        pytest.param({"labels": ["0.5", "1"]}, "not a whole number", id="quantity"),
         pytest.param({"labels": ["x"]}, "expected one label per node", id="too few labels"),
         pytest.param({"split": ["train", "dev"]}, "split: expected", id="unknown part"),
         pytest.param({"features": np.array([[np.nan, 1], [2, 3]])}, "not a finite float32", id="nan"),

@@ -116,7 +116,7 @@ def test_no_column_of_ids_lists_what_was_found() -> None:
 
 def test_two_columns_that_could_be_the_label_are_a_leak_until_one_is_chosen() -> None:
     nodes = {**NODES, "y": ["0", "1", "0"]}
-    with pytest.raises(DataError, match=r"label, y could each be the column of the label; say which with --label"):
+    with pytest.raises(DataError, match=r"label, y could each be the column of the label; choose one with --label"):
         joined(nodes=nodes)
     assert joined(nodes=nodes, ignore=("y",)).feature_names == ["size"]
     assert joined(nodes=nodes, label="label").feature_names == ["size", "y"]
@@ -133,9 +133,9 @@ def test_ignored_columns_are_in_neither_table() -> None:
     assert raw.feature_names == ["size"]
 
 
-def test_comments_among_rows_are_remarked() -> None:
+def test_comments_among_rows_give_a_notice() -> None:
     raw = graph_from_tables(table_of("edges.csv", EDGES, comments=2), None, TableOptions(), name="g")
-    assert raw.notices == ("edges.csv: 2 lines that start with # skipped",)
+    assert raw.notices == ("edges.csv: 2 lines that start with # are skipped",)
 
 
 def matrix_of(*rows: str, names: tuple[str, ...] | None = None) -> NodeFeatures:
@@ -160,7 +160,7 @@ def test_a_matrix_stands_beside_the_columns_of_the_table() -> None:
 
 def test_x14_a_matrix_has_the_features_of_the_training() -> None:
     assert joined(features=matrix_of(*"abc"), like=["size", "f0", "f1"]).feature_names == ["size", "f0", "f1"]
-    with pytest.raises(DataError, match="feature 'q' was not there in training"):
+    with pytest.raises(DataError, match="feature 'q' was not used in training"):
         joined(features=matrix_of(*"abc", names=("p", "q")), like=["size", "p"])
     with pytest.raises(DataError, match="missing: 'f2'"):
         joined(features=matrix_of(*"abc"), like=["size", "f0", "f1", "f2"])

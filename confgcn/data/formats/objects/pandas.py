@@ -18,7 +18,7 @@ from confgcn.data.formats.table import (
     Table,
     TableOptions,
     column_texts,
-    word,
+    folded,
 )
 from confgcn.data.formats.table_graph import graph_from_tables
 from confgcn.data.labels import is_missing, label_texts
@@ -65,7 +65,7 @@ def _table_of_nodes(frame: Any) -> Table:
     """In a numeric column of labels, -1 is unknown, as in arrays."""
     table = table_of_frame(frame, "frame of nodes")
     for name, column in table.columns.items():
-        if word(name) in LABEL_NAMES and isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+        if folded(name) in LABEL_NAMES and isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
             table.columns[name] = [text or "" for text in label_texts(column, len(column))]
     return table
 
@@ -90,7 +90,7 @@ def _categories(frame: Any) -> tuple[str, ...]:
         return ()
     kinds = {str(column): str(dtype) for column, dtype in zip(frame.columns, frame.dtypes, strict=True)}
     known = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES}
-    return tuple(name for name, kind in kinds.items() if kind == "category" and word(name) not in known)
+    return tuple(name for name, kind in kinds.items() if kind == "category" and folded(name) not in known)
 
 
 def _is_frames(graph: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Named ranges of hyperparameters: settings are checked against these annotations."""
+"""Named ranges for hyperparameters: an annotation here is what the settings are checked against."""
 
 from __future__ import annotations
 

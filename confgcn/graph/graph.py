@@ -6,7 +6,6 @@ with exactly one self loop per node (the paper's N(v) contains v).
 
 from __future__ import annotations
 
-import hashlib
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +20,16 @@ from torch.nn import functional
 from confgcn.exceptions import DataError
 from confgcn.graph import validation as checks
 from confgcn.graph.adjacency import EdgeCounts, symmetric_adjacency, symmetric_weights
+from confgcn.graph.fingerprint import fingerprint_of
 from confgcn.graph.notices import edge_notices, feature_notices, has_no_features, label_notices
 from confgcn.graph.receptive_field import ReceptiveField
 from confgcn.graph.sample import Sample
 from confgcn.graph.shard import Shard
-from confgcn.io.blocks import blocks_of_entries, blocks_of_rows
+from confgcn.io.blocks import blocks_of_entries
 from confgcn.ops import Halo
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 SPLITS = ("train", "validation", "test")
-NAME_LENGTH = 16  # typical number of characters of a node name: sets the size of the blocks that are hashed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -328,30 +327,8 @@ class Graph:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything a result can depend on."""
-        features, structure = self.features, []
-        if isinstance(features, SparseMatrix):
-            structure = [features.structure.indptr, features.structure.indices]
-            features = features.values
-        tensors = [self.adjacency.indptr, self.adjacency.indices, features, self.labels, *structure]
-        tensors += [self.train, self.validation, self.test, self.node_ids]
-        tensors += [] if self.edge_weight is None else [self.edge_weight]
-        digest = hashlib.sha256(f"({bool(structure)}, ".encode())
-        for piece in _repr_of_tuple(self.node_names):
-            digest.update(piece.encode())
-        digest.update(f", {self.class_names!r})".encode())
-        for tensor in tensors:
-            digest.update(repr((tuple(tensor.shape), tensor.dtype)).encode())
-            digest.update(tensor.contiguous().view(-1).numpy().data)
-        return digest.hexdigest()
+        return fingerprint_of(self)
 
     def notices(self) -> list[str]:
         """Properties of the data that a user should know about, as sentences."""
         return [*self.reader_notices, *edge_notices(self), *feature_notices(self), *label_notices(self)]
-
-
-def _repr_of_tuple(texts: Sequence[str]) -> Iterator[str]:
-    """``repr(tuple(texts))`` in pieces: as one text it may be larger than memory."""
-    yield "("
-    for block in blocks_of_rows(len(texts), width=NAME_LENGTH):
-        yield ("" if block.start == 0 else ", ") + ", ".join(map(repr, texts[block]))
-    yield ",)" if len(texts) == 1 else ")"

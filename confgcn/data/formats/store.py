@@ -21,7 +21,8 @@ from confgcn.data.formats.text_arrays import Numbers, TextArrays
 from confgcn.data.input_files import naming, unchanged
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.graph import EdgeCounts, Graph
-from confgcn.graph.graph import NAME_LENGTH, SPLITS
+from confgcn.graph.fingerprint import NAME_LENGTH
+from confgcn.graph.graph import SPLITS
 from confgcn.graph.validation import checked_feature_block, checked_names
 from confgcn.io.blocks import blocks_of_rows
 from confgcn.io.checksums import digest, file_digest

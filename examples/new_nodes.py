@@ -1,4 +1,4 @@
-"""Papers that arrive after training: labelled with the weights as they are, without training again."""
+"""Nodes that arrive after training: predict them with the trained weights."""
 
 from time import perf_counter
 
@@ -12,23 +12,23 @@ papers = to_networkx(load_graph("demo"))
 truth = nx.get_node_attributes(papers, "label")
 late = set(np.random.default_rng(0).choice(sorted(papers), len(papers) // 20, replace=False).tolist())
 
-# What is known at first: the other papers, the citations among them, and the labels of some.
+# Train on the other papers and the citations between them.
 classifier = ConfGCNClassifier(settings={"epochs": 100})
 classifier.fit(papers.subgraph(set(papers) - late))
-print(f"trained on {len(classifier.nodes_):,} papers: {classifier.score():.1%} of the labels it has not used are right")
+print(f"trained on {len(classifier.nodes_):,} papers; accuracy on unused labels: {classifier.score():.1%}")
 
-# What comes later: their words, and citations to papers that are known by name, and among each other.
+# The late papers: their words, and their citations of known papers and of each other.
 arrived = nx.Graph(papers.edge_subgraph(papers.edges(late)))
 for name in arrived:
     del arrived.nodes[name]["label"]
 started = perf_counter()
-found = dict(zip(arrived, classifier.predict(arrived), strict=True))
-seconds = perf_counter() - started
-right = sum(found[name] == truth[name] for name in late) / len(late)
-print(f"{right:.1%} of {len(late)} papers that arrived later are right, {1000 * seconds / len(late):.1f} ms for each")
+predicted = dict(zip(arrived, classifier.predict(arrived), strict=True))
+milliseconds = 1000 * (perf_counter() - started) / len(late)
+accuracy = sum(predicted[name] == truth[name] for name in late) / len(late)
+print(f"accuracy on {len(late)} new papers: {accuracy:.1%}, {milliseconds:.1f} ms per paper")
 
 sets = dict(zip(arrived, classifier.predict_set(arrived, coverage=0.9), strict=True))
-held = sum(truth[name] in sets[name] for name in late) / len(late)
-print(f"sets of labels that are to hold the true one of 90% hold that of {held:.1%}:")
+contained = sum(truth[name] in sets[name] for name in late) / len(late)
+print(f"prediction sets that contain the true topic: {contained:.1%} (target: 90%)")
 for name in sorted(late, key=int)[:3]:
     print(f"  paper {name}: {' or '.join(sets[name])}")

@@ -1,4 +1,4 @@
-"""A graph of which edges and some labels are known, and nothing else: let it make features of its own."""
+"""A graph without features: compute features from its edges."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,16 +9,16 @@ demo = load_graph("demo")
 ends = demo.neighbours.rows.numpy(), demo.neighbours.indices.numpy()
 citations = sp.csr_matrix((np.ones(len(ends[0])), ends), shape=(demo.num_nodes, demo.num_nodes))
 truth = np.array(demo.class_names)[demo.labels]
-topics = np.full(demo.num_nodes, "", dtype=object)  # unknown, but for these papers:
-for part in (demo.train, demo.validation):
-    topics[part] = truth[part]
-print(f"{(topics != '').sum()} of {demo.num_nodes:,} papers have a topic; no words, citations alone")
+topics = np.full(demo.num_nodes, "", dtype=object)  # unknown, except for these papers:
+for known in (demo.train, demo.validation):
+    topics[known] = truth[known]
+print(f"{(topics != '').sum()} of {demo.num_nodes:,} papers have a topic; there are no words, only citations")
 
-common = max(set(truth), key=list(topics).count)
-print(f"always the commonest topic: {(truth == common)[topics == ''].mean():.1%} right")
+most_frequent = max(set(truth), key=list(topics).count)
+print(f"accuracy of the most frequent topic: {(truth == most_frequent)[topics == ''].mean():.1%}")
 
-# "degree": how many citations; "positional": how often a walk from a paper is found at each of some landmarks.
+# "degree": the number of citations. "positional": how often a random walk from a paper reaches each of some landmarks.
 for feature in ("degree", "positional"):
     classifier = ConfGCNClassifier(settings={"epochs": 100}, add_features=[feature], validation=0.5)
     classifier.fit(citations, y=topics)
-    print(f"{feature}: {classifier.score(y=truth):.1%} right")
+    print(f"accuracy with the feature {feature!r}: {classifier.score(y=truth):.1%}")

@@ -1,4 +1,4 @@
-"""ConfGCN inside PyTorch Geometric: train on the built-in graph, and ask PyG's Explainer for the reasons of a label."""
+"""ConfGCN as a module of PyTorch Geometric: train it and explain a prediction with PyG's Explainer."""
 
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer
@@ -9,7 +9,7 @@ from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.nn import ConfGCN
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # where other programs run too, threads wait for each other
+torch.set_num_threads(1)  # more threads are slower where other programs run
 data = NormalizeFeatures()(to_pyg(load_graph("demo")))
 model = ConfGCN(data.num_features, 32, len(data.class_names), num_nodes=data.num_nodes)
 optimiser = torch.optim.Adam(model.parameter_groups(), lr=0.01)
@@ -24,7 +24,7 @@ with torch.no_grad():
     probabilities = model(data.x, data.edge_index).softmax(1)
 predicted = probabilities.argmax(1)
 accuracy = (predicted == data.y)[data.test_mask].float().mean()
-print(f"{accuracy:.1%} of {int(data.test_mask.sum()):,} papers get their true label")
+print(f"test accuracy: {accuracy:.1%}")
 
 explainer = Explainer(
     model,
@@ -34,8 +34,8 @@ explainer = Explainer(
     model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
 )
 paper = int(data.test_mask.nonzero()[0])
-weight_of_edge = explainer(data.x, data.edge_index, index=paper).edge_mask
+edge_mask = explainer(data.x, data.edge_index, index=paper).edge_mask
 print(f"paper {data.node_names[paper]}: {data.class_names[predicted[paper]]} ({probabilities[paper].max():.0%})")
-edges_to_it = (data.edge_index[1] == paper).nonzero().squeeze(1)
-for edge in edges_to_it[weight_of_edge[edges_to_it].argsort(descending=True)][:3].tolist():
-    print(f"  what paper {data.node_names[data.edge_index[0, edge]]} tells it: importance {weight_of_edge[edge]:.2f}")
+incoming = (data.edge_index[1] == paper).nonzero().squeeze(1)
+for edge in incoming[edge_mask[incoming].argsort(descending=True)][:3].tolist():
+    print(f"  message from paper {data.node_names[data.edge_index[0, edge]]}: importance {edge_mask[edge]:.2f}")

@@ -1,4 +1,4 @@
-"""Every example runs and says something."""
+"""Every example runs, and the README shows the first one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=1200, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "paper" in result.stdout
+    assert result.stdout
 
 
 def test_the_readme_shows_the_quickstart() -> None:

@@ -1,4 +1,4 @@
-"""Named ranges for hyperparameters: an annotation here is what the settings are checked against."""
+"""Named ranges of hyperparameters: settings are checked against these annotations."""
 
 from __future__ import annotations
 

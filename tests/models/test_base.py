@@ -175,10 +175,10 @@ def test_a_node_of_which_nothing_is_known_gets_the_prior(variant: tuple[str, str
     labels = [0, 1, 1, 2, 2, 2]
     graph = Graph.build(edges, features, labels, train=[0, 1, 3, 4], validation=[2], test=[5])
     loop = fitted(variant, graph)
-    silent = loop.predict().raw_probabilities[5]
-    torch.testing.assert_close(silent, torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
-    assert int(silent.argmax()) == 2
-    assert int(loop.predict(graph.test).logits_of(graph.test).argmax()) == 2  # in a look at some nodes too
+    uninformed = loop.predict().raw_probabilities[5]
+    torch.testing.assert_close(uninformed, torch.tensor([2 / 7, 2 / 7, 3 / 7]), atol=0.03, rtol=0)
+    assert int(uninformed.argmax()) == 2
+    assert int(loop.predict(graph.test).logits_of(graph.test).argmax()) == 2  # also if only some nodes are requested
 
 
 def test_a_class_without_training_label(variant: tuple[str, str]) -> None:

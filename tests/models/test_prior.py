@@ -1,4 +1,4 @@
-"""The prior by hand: what an unreached node is told, and how near ties are decided."""
+"""The prior by hand: predictions of nodes without information, and ties."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def path() -> tuple[Tensor, Tensor]:
 
 
 def knowing_module(y: Tensor) -> ConfGCN:
-    """Its first feature speaks for class 0, its second for class 1, and the label scores know the classes."""
+    """Its first feature is evidence of class 0, its second of class 1; the label scores are those of the classes."""
     module = ConfGCN(2, 2, 2, num_nodes=6, steps=2, consensus_share=0.0).eval()
     module.model.load_state_dict(
         module.model.state_dict()
@@ -165,13 +165,13 @@ def test_an_explainer_finds_the_neighbour_that_gave_the_label(seed: int) -> None
 def test_an_edge_that_is_masked_carries_nothing() -> None:
     x, edge_index = torch.rand(6, 2, requires_grad=True), path()[1]
     module = ConfGCN(2, 16, 2, num_nodes=6, steps=1).eval()
-    (heard,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
-    assert (heard.abs().sum(1) > 0).tolist() == [True, True, True, False, False, False]
+    (gradient,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
+    assert (gradient.abs().sum(1) > 0).tolist() == [True, True, True, False, False, False]
     propagation = module.propagation
     propagation.explain, propagation._apply_sigmoid = True, False
     propagation._edge_mask = (edge_index[0] != 1).float()
-    (heard,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
-    assert (heard.abs().sum(1) > 0).tolist() == [True, False, True, False, False, False]
+    (gradient,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
+    assert (gradient.abs().sum(1) > 0).tolist() == [True, False, True, False, False, False]
 
 
 def test_copies_of_edges_and_self_loops_change_nothing(small_graph: Graph) -> None:

@@ -93,7 +93,7 @@ def test_it_equals_two_layers_of_pyg(small_graph: Graph) -> None:
 
 def test_dropout_falls_on_input_attention_and_message_of_each_head_anew() -> None:
     count = 20_000
-    graph = Graph.build([], np.ones((count, 1)), [0] * count)  # each node attends to itself alone
+    graph = Graph.build([], np.ones((count, 1)), [0] * count)  # each node attends to itself only
     layer = Attention(1, 1, 2, dropout=0.5)
     for weight in layer.weights:
         torch.nn.init.ones_(weight)

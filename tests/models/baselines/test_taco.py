@@ -1,4 +1,4 @@
-"""TACO against a numerical minimum of its printed objective; both updates, and what is said where no label reaches."""
+"""TACO against a numerical minimum of its printed objective; both updates, and components without labels."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from confgcn.runs.train import trained_loop
 PLAIN = {"dropout": 0.0, "node_dropout": 0.0}
 WEIGHTS = {"lambda_smooth": 0.2, "lambda_label": 0.3, "lambda_const": 0.4, "lambda_reg": 0.5, "gamma": 0.7}
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
-RING, ALONE = range(120, 132), range(132, 136)  # nodes beside those of a block model
+RING, ISOLATED = range(120, 132), range(132, 136)  # nodes that are added to a block model
 Trained = tuple[Graph, ConsensusConfGCN, Prediction]
 
 
@@ -231,7 +231,7 @@ def trained() -> Trained:
     block = block_model(120, seed=1)
     ring = [(node, node + 1) for node in RING[:-1]] + [(RING[-1], RING[0])]
     edges = torch.stack([block.neighbours.indices, block.neighbours.rows], 1).numpy()
-    like = [*range(120), *range(len(RING) + len(ALONE))]
+    like = [*range(120), *range(len(RING) + len(ISOLATED))]
     features, labels = block.features[like].numpy(), block.labels[like].numpy()
     parts = {part: getattr(block, part).numpy() for part in ("train", "validation", "test")}
     graph = Graph.build(np.concatenate([edges, ring]), features, labels, **parts)
@@ -251,7 +251,7 @@ def test_it_learns(trained: Trained) -> None:
 
 def test_evidence_is_where_labels_are(trained: Trained) -> None:
     graph, _, prediction = trained
-    assert prediction.evidence[[*RING, *ALONE]].tolist() == [0.0] * 16
+    assert prediction.evidence[[*RING, *ISOLATED]].tolist() == [0.0] * 16
     received = prediction.evidence[:120][graph.degrees[:120] > 0]
     assert received.mean() > 0.1
     assert prediction.evidence.max() <= 1 + 1e-6
@@ -259,7 +259,7 @@ def test_evidence_is_where_labels_are(trained: Trained) -> None:
     assert prediction.evidence[:120][labelled].min() > 0.2
 
 
-@pytest.mark.parametrize("nodes", [RING, ALONE], ids=["component without a label", "isolated"])
+@pytest.mark.parametrize("nodes", [RING, ISOLATED], ids=["component without a label", "isolated"])
 def test_without_evidence_precision_is_lower(trained: Trained, nodes: range) -> None:
     graph, _, prediction = trained
     with_evidence = prediction.precision[:120][prediction.evidence[:120] > 0].mean()

@@ -142,8 +142,8 @@ def test_where_all_count_fully_the_walk_takes_each_way_alike(six_nodes: Graph) -
     steps = walk(six_nodes.adjacency, torch.ones(six_nodes.adjacency.num_entries))
     for (u, v), step in zip(edges(six_nodes), steps.tolist(), strict=True):
         degree = int(six_nodes.degrees[v])
-        alone = SELF_SHARE if degree else 1.0
-        assert step == pytest.approx(alone if u == v else (1 - SELF_SHARE) / degree)
+        own = SELF_SHARE if degree else 1.0
+        assert step == pytest.approx(own if u == v else (1 - SELF_SHARE) / degree)
 
 
 def test_in_a_walk_an_influence_depends_on_nobody_but_its_two_ends(

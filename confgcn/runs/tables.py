@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from torch import Tensor
 
+from confgcn.data.formats.arrow_arrays import TEXT, arrow_numbers, arrow_texts
 from confgcn.data.formats.delimited import quoted, quoted_column
 
 Numbers = npt.NDArray[np.float32]
@@ -42,8 +43,8 @@ def csv_blocks(tables: Iterable[Columns]) -> Iterator[bytes]:
     for columns in chain([first], tables):
         cells = [_cells(column) for column in columns.values()]
         count = len(cells[0])
-        rows = pc.binary_join_element_wise(*cells, _texts([","] * count))
-        lines = pc.binary_join_element_wise(rows, _texts([""] * count), _texts(["\n"] * count))
+        rows = pc.binary_join_element_wise(*cells, arrow_texts([","] * count))
+        lines = pc.binary_join_element_wise(rows, arrow_texts([""] * count), arrow_texts(["\n"] * count))
         yield lines.buffers()[2].to_pybytes() if count else b""
 
 
@@ -87,17 +88,9 @@ def _drained(stream: io.BytesIO) -> bytes:
 def _cells(column: list[str] | Numbers) -> pa.Array:
     """The texts of a column."""
     if isinstance(column, list):
-        return _texts(quoted_column(column))
-    values = pa.Array.from_buffers(pa.float32(), len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
-    return pc.if_else(pc.is_nan(values), _texts([""] * len(column)), pc.cast(values, pa.string()))
-
-
-def _texts(texts: list[str]) -> pa.Array:
-    """An array from its buffers: ``pa.array`` would import pandas, which takes half a second."""
-    encoded = [text.encode() for text in texts]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
+        return arrow_texts(quoted_column(column))
+    values = arrow_numbers(column)
+    return pc.if_else(pc.is_nan(values), arrow_texts([""] * len(column)), pc.cast(values, TEXT))
 
 
 def _arrow(columns: Columns) -> pa.Table:

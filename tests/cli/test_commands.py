@@ -35,11 +35,14 @@ def test_help_is_quick_and_does_not_import_torch() -> None:
 
 def test_training_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:
     """Scikit-learn takes as long to import as torch, pandas half a second."""
-    code = f"import sys; sys.argv = ['confgcn', *{QUICK!r}, '--out', {str(tmp_path / 'run')!r}]\n"
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\nc,d\nd,a\n")
+    (tmp_path / "nodes.csv").write_text("id,label,split,width\na,p,train,1\nb,q,train,2\nc,p,validation,1.5\nd,,,\n")
+    words = ["train", "--edges", "edges.csv", "--nodes", "nodes.csv", "--impute", "--epochs", "2", "--out", "run"]
+    code = f"import sys; sys.argv = ['confgcn', *{words!r}]\n"
     code += "from confgcn.cli.main import main\ntry: main()\nexcept SystemExit as ended: assert not ended.code\n"
     code += "found = {'sklearn', 'pandas', 'matplotlib', 'optuna', 'jinja2', 'pooch'} & set(sys.modules)\n"
     code += "sys.exit(f'imported {found}' if found else 0)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
 
 

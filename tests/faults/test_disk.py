@@ -174,7 +174,7 @@ def test_a_row_of_results_that_finds_no_room_is_written_the_next_time(outside: O
     ended = outside.run(*REPRODUCE, has_workers=True)
     assert (ended.code, written(ended), FULL in ended.errors) == (4, str(table), True), ended.errors
     table.unlink()
-    assert "runs needed: 1, already there: 0" in outside.accepts(*REPRODUCE, has_workers=True).errors
+    assert "runs needed: 1, already recorded: 0" in outside.accepts(*REPRODUCE, has_workers=True).errors
     assert len(table.read_text().splitlines()) == 2
     assert list((outside.folder / "out" / "runs").iterdir()) == []
 

@@ -23,8 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from confgcn.data.formats.arrow_arrays import TEXT, numpy_numbers
 from confgcn.data.formats.compressed import read_content
-from confgcn.data.formats.table import TEXT, Column, Table, plain_numbers
+from confgcn.data.formats.table import Column, Table, plain_numbers
 from confgcn.data.input_files import suffix_of
 from confgcn.exceptions import DataError, brief
 from confgcn.graph.validation import shown
@@ -220,7 +221,7 @@ def _numbers(cells: Any) -> npt.NDArray[np.float64] | None:
     pyarrow reads plain numbers and rounds them as Python does; Python decides about spaces, other digits and NaN.
     """
     try:
-        numbers = pc.cast(cells, pa.float64()).to_numpy()
+        numbers = numpy_numbers(pc.cast(cells, pa.float64()))
     except pa.ArrowInvalid:
         return plain_numbers(cells.to_pylist())
     return plain_numbers(cells.to_pylist()) if np.isnan(numbers).any() else numbers

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confgcn.data.formats.table import MOST_NAMES, Table, arrow_texts, folded, listed, shortened
+from confgcn.data.formats.arrow_arrays import arrow_texts, filled, first_row, numpy_numbers
+from confgcn.data.formats.table import MOST_NAMES, Table, folded, listed, shortened
 from confgcn.exceptions import DataError
 from confgcn.graph.validation import IntArray, shown
 
@@ -59,10 +60,10 @@ def end_positions(
     ``nodes`` is the file of the ids; ``also_known`` are further nodes, for the message about an unknown one.
     """
     known_ids = arrow_texts(ids)
-    found = [pc.fill_null(pc.index_in(end, value_set=known_ids), -1).to_numpy() for end in ends]
+    found = [numpy_numbers(filled(pc.index_in(end, value_set=known_ids), -1)) for end in ends]
     pairs = np.stack(found, axis=1).astype(np.int64)
     for end in ends:
-        row = pc.index(end, "").as_py()
+        row = first_row(end, "")
         if row >= 0:
             raise DataError(f"{edges.place(row)}: the id of a node is empty")
     unknown = (pairs < 0).any(1)

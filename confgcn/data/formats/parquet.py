@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from confgcn.data.formats.array_files import MAX_BYTES
-from confgcn.data.formats.table import TEXT, Column, Table, arrow_texts, shortened
+from confgcn.data.formats.arrow_arrays import TEXT, arrow_texts, filled, numpy_numbers
+from confgcn.data.formats.table import Column, Table, shortened
 from confgcn.data.input_files import naming
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, brief
 from confgcn.graph.validation import shown
@@ -47,7 +49,7 @@ def whole_number_blocks(path: Path, num_rows: int) -> Iterator[npt.NDArray[Any]]
         for batch in file.iter_batches(batch_size=num_rows, use_threads=False):
             if any(column.null_count for column in batch.columns):
                 raise DataError(f"{path}: holds a blank, expected whole numbers")
-            yield np.stack([column.cast(pa.int64()).to_numpy() for column in batch.columns], axis=1)
+            yield np.stack([numpy_numbers(column.cast(pa.int64())) for column in batch.columns], axis=1)
 
 
 @contextmanager
@@ -109,14 +111,15 @@ def _column(path: Path, name: str, column: Any) -> Column:
         column = column.cast(kind.value_type)
         kind = column.type
     if types.is_floating(kind):
-        return np.asarray(column.to_numpy()).astype(np.float32 if types.is_float16(kind) else kind.to_pandas_dtype())
+        column = pc.cast(column, pa.float32()) if types.is_float16(kind) else column
+        return numpy_numbers(filled(column, math.nan))
     if types.is_null(kind):
         return arrow_texts([""] * len(column))
     if (types.is_integer(kind) or types.is_boolean(kind)) and column.null_count == 0:
-        return np.asarray(column.to_numpy())
+        return numpy_numbers(column)
     if types.is_integer(kind) or types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
         column.validate(full=True)  # a file may hold texts that are not UTF-8
-        texts = pc.fill_null(pc.cast(column, TEXT), "")
+        texts = filled(pc.cast(column, TEXT), "")
         return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     raise DataError(
         f"{path}: column {shown(name)} has the type {shortened(str(kind))}, expected text, numbers or true and false; "

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confgcn.exceptions import DataError, UsageError
+from confgcn.data.formats.arrow_arrays import TEXT, arrow_numbers, arrow_texts, numpy_numbers
+from confgcn.exceptions import UsageError
 from confgcn.graph.validation import FLOAT32_MAX, IntArray
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
@@ -26,7 +27,6 @@ LONGEST_WHOLE = 1e15  # written without an exponent
 MOST_NAMES = 10  # that a message lists
 LONGEST_NAME = 40  # characters of each
 
-TEXT = pa.large_string()
 Column: TypeAlias = (
     Sequence[str] | npt.NDArray[Any] | pa.Array
 )  # of numpy: whole numbers, floats or booleans; of Arrow: texts
@@ -62,27 +62,19 @@ class Table:
         column = self.columns[name]
         if isinstance(column, np.ndarray):
             return column_texts(column)
-        return column.to_numpy(zero_copy_only=False).tolist() if isinstance(column, pa.Array) else column
+        return column.to_pylist() if isinstance(column, pa.Array) else column
 
     def arrow_texts(self, name: str) -> pa.Array:
         """The same as an array of Arrow."""
         column = self.columns[name]
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-            return pc.cast(pa.array(column), TEXT)
+            return pc.cast(arrow_numbers(column), TEXT)
         return column if isinstance(column, pa.Array) else arrow_texts(self.texts(name))
 
     def levels(self, name: str) -> tuple[list[str], IntArray]:
         """The distinct texts of a column in the order of their first rows, and for each row the place of its text."""
         encoded = pc.dictionary_encode(self.arrow_texts(name))
-        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
-
-
-def arrow_texts(texts: Sequence[str]) -> pa.Array:
-    """Texts as an array of Arrow."""
-    try:
-        return pa.array(texts, TEXT)
-    except UnicodeEncodeError as error:
-        raise DataError(f"{error.object!r} is not valid text: it cannot be written as UTF-8") from None
+        return encoded.dictionary.to_pylist(), numpy_numbers(encoded.indices).astype(np.int64)
 
 
 @dataclass(frozen=True)

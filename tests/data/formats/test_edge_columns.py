@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from confgcn.data.formats.arrow_arrays import arrow_texts
 from confgcn.data.formats.edge_columns import EDGE_NAMES, edge_columns, end_positions
-from confgcn.data.formats.table import Table, arrow_texts
+from confgcn.data.formats.table import Table
 from confgcn.exceptions import DataError
 from confgcn.graph.validation import IntArray
 

@@ -61,7 +61,9 @@ _chosen: Kernels | None = None
 
 def kernels_for(values: Tensor) -> Kernels:
     """The kernels for this tensor: the selected ones on the CPU, the pure ones on other devices."""
-    return active() if values.is_cpu else pure
+    if not values.is_cpu:
+        return pure
+    return _chosen or active()
 
 
 def active() -> Kernels:

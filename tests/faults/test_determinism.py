@@ -104,7 +104,7 @@ def test_a_run_says_what_its_bytes_depend_on(finished: Path) -> None:
     assert config["input"] == {"path": "mygraph", "validation": 0.3, "test": 0.2}
     assert {"data", "model", "recipe"} <= config.keys()
     assert environment["versions"] == {
-        name: version(name) for name in ("confgcn", "torch", "numpy", "scipy", "safetensors")
+        name: version(name) for name in ("confgcn", "torch", "numpy", "scipy", "safetensors", "pyarrow")
     }
     assert environment["python"] == ".".join(map(str, sys.version_info[:3]))
     assert (environment["threads"], environment["kernels"]) == (1, kernels.active_name())

@@ -18,7 +18,7 @@ setup: $(INSTALLED)
 $(INSTALLED): pyproject.toml setup.py $(wildcard confgcn/kernels/*.cpp confgcn/kernels/*.h)
 	@echo "Installing into $(VENV); the first time this takes a few minutes."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,figures,parquet,partition,pyg,tune]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,figures,partition,pyg,tune]'
 	@$(BIN)/python -c "from confgcn import kernels; print('kernels:', kernels.describe())"
 	touch $@
 

@@ -1,4 +1,4 @@
-"""Every relative link of the documents leads to a file, and every anchor to a heading in it."""
+"""Every relative link and every file name in the documents leads to a file, every anchor to a heading in it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+FILE = re.compile(r"`((?:benchmarks|confgcn|docs|examples|reproduction|tests|tools)/[\w./-]+)`")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.S)
 
 
@@ -45,3 +46,9 @@ def test_links_lead_somewhere(document: Path) -> None:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
     assert broken == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_are_named_exist(document: Path) -> None:
+    named = [name for name in FILE.findall(text_of(document)) if "NAME" not in name]
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
+import multiprocessing
 import os
 import pkgutil
+import runpy
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass
+from functools import partial
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,7 +34,72 @@ from confgcn.sparse import SparseStructure
 
 torch.set_num_threads(1)  # tests run side by side; on graphs this small a second thread only waits
 
+LONGEST_WAIT = 1200.0  # seconds: only guards against a process that never ends; a busy machine is slow
+LOOK_EVERY = 0.01  # seconds
+COMMAND_CHILD = Path(__file__).with_name("command_child.py")
+
+# A server that has imported everything once forks a new process in milliseconds; from a clean process, so nothing that
+# a test has done is inherited.
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(
+    [
+        *("confgcn.cli.main", "confgcn.cli.streams", "confgcn.cli.progress"),
+        *("confgcn.runs.train", "confgcn.runs.saved", "confgcn.models.confgcn.consensus"),
+        "torch.fx.experimental.symbolic_shapes",
+        "pytest",  # what a process imports again that is forked for it
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """A command that is running."""
+
+    process: ForkServerProcess
+    out: Path
+    errors: Path
+
+    def wait(self, seconds: float = LONGEST_WAIT) -> Ended:
+        """Wait until it ends; a command that takes longer is ended and the test fails."""
+        self.process.join(seconds)
+        hangs = self.process.is_alive()
+        if hangs:
+            self.process.kill()
+            self.process.join()
+        texts = [path.read_text(errors="replace") if path.exists() else "" for path in (self.out, self.errors)]
+        assert not hangs, f"still running after {seconds} s: {texts}"
+        assert self.process.exitcode is not None
+        return Ended(self.process.exitcode, *texts)
+
+    def send(self, number: int) -> None:
+        """Send a signal to it alone."""
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def peak(self) -> int:
+        """The most memory that it held at once, in kilobytes, until it ended well."""
+        status, highest = Path(f"/proc/{self.process.pid}/status"), 0
+        deadline = time.monotonic() + LONGEST_WAIT
+        while self.process.is_alive() and time.monotonic() < deadline:
+            with suppress(OSError, IndexError):  # it has just ended
+                highest = int(status.read_text().split("VmHWM:")[1].split()[0])
+            self.process.join(LOOK_EVERY)
+        ended = self.wait(1.0)
+        assert ended.code == 0, ended.errors
+        return highest
+
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+StartCommand = Callable[..., Started]
 
 SLOW = ("faults", "properties", "tools")  # folders that `make test` leaves to `make test-all`
 
@@ -172,7 +243,7 @@ def _dataclasses_of(package: ModuleType) -> list[Any]:
 def wait_until() -> Callable[..., None]:
     """Wait for something another process does; not for ever."""
 
-    def wait(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    def wait(condition: Callable[[], bool], seconds: float = LONGEST_WAIT) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, "what the test waits for did not happen"
@@ -181,18 +252,66 @@ def wait_until() -> Callable[..., None]:
     return wait
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> Command:
-    """Run ``confgcn`` in an empty folder, as a user would."""
+@pytest.fixture(scope="session")
+def start_command(tmp_path_factory: pytest.TempPathFactory) -> StartCommand:
+    """Start ``confgcn`` in a process of its own that need not import torch again.
 
-    def run(*words: Any, **options: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "confgcn", *map(str, words)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            timeout=1200,
-            **options,
-        )
+    ``environment`` replaces the environment; ``limits`` are those of the operating system, by number of
+    ``resource.RLIMIT_*``; ``before`` is Python that the process runs first, to be slow or to die where a test wants it;
+    ``has_workers`` lets it start other processes.
+    """
+    streams, numbers = tmp_path_factory.mktemp("streams"), itertools.count()
+
+    def start(
+        *words: Any,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        limits: Mapping[int, int] | None = None,
+        before: str = "",
+        has_workers: bool = False,
+    ) -> Started:
+        number = next(numbers)
+        out, errors = (streams / f"{number}.{stream}" for stream in ("out", "err"))
+        given = {
+            "words": [str(word) for word in words],
+            "folder": str(folder),
+            "environment": dict(os.environ if environment is None else environment),
+            "limits": dict(limits or {}),
+            "before": before,
+            "out": str(out),
+            "errors": str(errors),
+        }
+        arguments = (str(COMMAND_CHILD), {"given": given})
+        process = processes.Process(target=runpy.run_path, args=arguments, daemon=not has_workers)
+        process.start()
+        return Started(process, out, errors)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def command_in(start_command: StartCommand) -> Command:
+    """Run ``confgcn`` in a folder, to its end."""
+
+    def run(folder: Path, *words: Any, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        ended = start_command(*words, folder=folder, environment=env, has_workers=True).wait()
+        return subprocess.CompletedProcess(words, ended.code, ended.out, ended.errors)
+
+    return run
+
+
+@pytest.fixture
+def command(tmp_path: Path, command_in: Command) -> Command:
+    """Run ``confgcn`` in an empty folder, as a user would."""
+    return partial(command_in, tmp_path)
+
+
+@pytest.fixture
+def new_command(tmp_path: Path) -> Command:
+    """The same in a new interpreter: ``python -m confgcn`` imports everything itself, which takes two seconds."""
+
+    def run(*words: Any, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "confgcn", *map(str, words)]
+        return subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, timeout=LONGEST_WAIT, env=env)
 
     return run

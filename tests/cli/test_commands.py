@@ -46,8 +46,8 @@ def test_training_imports_no_library_that_it_does_not_need(tmp_path: Path) -> No
     assert ended.returncode == 0, ended.stderr
 
 
-def test_train_prints_one_json_object_and_nothing_else(command: Command, tmp_path: Path) -> None:
-    result = command(*QUICK, "--seeds", "2", "--json", "--out", "here")
+def test_train_prints_one_json_object_and_nothing_else(new_command: Command, tmp_path: Path) -> None:
+    result = new_command(*QUICK, "--seeds", "2", "--json", "--out", "here")
     assert result.returncode == 0
     summary = json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
@@ -138,8 +138,8 @@ def test_an_error_has_its_code_names_its_cause_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unknown_kernels_are_refused_before_anything_is_written(command: Command, tmp_path: Path) -> None:
-    result = command(*QUICK, env={**os.environ, "CONFGCN_KERNELS": "fast"})
+def test_unknown_kernels_are_refused_before_anything_is_written(new_command: Command, tmp_path: Path) -> None:
+    result = new_command(*QUICK, env={**os.environ, "CONFGCN_KERNELS": "fast"})
     assert (result.returncode, result.stdout) == (2, "")
     assert "CONFGCN_KERNELS 'fast': choose from compiled, pure" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -46,26 +46,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(tables: Path) -> Path:
-    """What the first command of a newcomer leaves behind."""
-    import sys
-
-    words = [
-        "train",
-        "--edges",
-        "edges.csv",
-        "--nodes",
-        "nodes.csv",
-        "--label",
-        "team",
-        "--epochs",
-        "20",
-        "--out",
-        "run",
-    ]
-    result = subprocess.run(
-        [sys.executable, "-m", "confgcn", *words], cwd=tables, capture_output=True, text=True, timeout=1200
-    )
+def trained(tables: Path, command_in: Command) -> Path:
+    """A run of the command that a newcomer starts with."""
+    words = ("--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "team", "--epochs", "20", "--out", "run")
+    result = command_in(tables, "train", *words)
     assert result.returncode == 0, result.stderr
     assert "held out in turn" in result.stdout
     return tables / "run"

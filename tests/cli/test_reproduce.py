@@ -183,13 +183,13 @@ def test_render_only_uses_recorded_runs(confgcn: Callable[..., CommandResult], t
     assert "| Kipf-GCN | 80.0 |" in (out / "figure2.md").read_text()
 
 
-def test_without_matplotlib_tables_are_still_written(command: Command, tmp_path: Path) -> None:
+def test_without_matplotlib_tables_are_still_written(new_command: Command, tmp_path: Path) -> None:
     out = with_a_run(tmp_path / "out")
     (tmp_path / "fake" / "matplotlib").mkdir(parents=True)
     (tmp_path / "fake" / "matplotlib" / "__init__.py").write_text("raise ImportError('not installed')")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "fake")}
     words = ("reproduce", "figure2", "table2", "--datasets", "demo", "--render-only", "--out", "out")
-    result = command(*words, env=environment)
+    result = new_command(*words, env=environment)
     assert result.returncode == 4
     assert "pip install 'confgcn[figures]'" in result.stderr
     assert "Traceback" not in result.stderr

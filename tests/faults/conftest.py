@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import itertools
 import json
-import multiprocessing
 import os
 import re
-import runpy
-import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.context import ForkServerProcess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-CHILD = Path(__file__).with_name("child.py")
+if TYPE_CHECKING:
+    from tests.conftest import Ended, StartCommand, Started
+
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is inherited: the tests may be run by nohup, commands are not
 # What a process may run first, to be stopped in the middle of writing: a save after every epoch, and slow files.
 SAVING_ALWAYS = """
@@ -50,70 +45,7 @@ g,q,validation,0,3
 h,,,0.5,2
 """
 LONGEST_MESSAGE = 1_000  # characters: one short message, not a dump
-LOOK_EVERY = 0.01  # seconds
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1"}
-
-# A server that has imported everything once forks a new process in milliseconds; from a clean process, so nothing that
-# a test has done is inherited.
-processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(
-    [
-        *("confgcn.cli.main", "confgcn.cli.streams", "confgcn.cli.progress"),
-        *("confgcn.runs.train", "confgcn.runs.saved"),
-        *(
-            "confgcn.models.confgcn.consensus",
-            "torch.fx.experimental.symbolic_shapes",
-        ),
-        "pytest",  # what a process imports again that is forked for it
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What is left of a command: its exit code and what it wrote."""
-
-    code: int
-    out: str
-    errors: str
-
-
-@dataclass(frozen=True)
-class Started:
-    """A command that is running."""
-
-    process: ForkServerProcess
-    out: Path
-    errors: Path
-
-    def wait(self, seconds: float = 120.0) -> Ended:
-        """Until it ends; a command that takes longer is ended and the test fails."""
-        self.process.join(seconds)
-        hangs = self.process.is_alive()
-        if hangs:
-            self.process.kill()
-            self.process.join()
-        texts = [path.read_text(errors="replace") if path.exists() else "" for path in (self.out, self.errors)]
-        assert not hangs, f"still running after {seconds} s: {texts}"
-        assert self.process.exitcode is not None
-        return Ended(self.process.exitcode, *texts)
-
-    def send(self, number: int) -> None:
-        """A signal to it alone."""
-        assert self.process.pid is not None
-        os.kill(self.process.pid, number)
-
-    def peak(self, seconds: float = 120.0) -> int:
-        """The most memory that it held at once, in kilobytes, until it ended well."""
-        status, highest = Path(f"/proc/{self.process.pid}/status"), 0
-        while self.process.is_alive() and seconds > 0:
-            with suppress(OSError, IndexError):  # it has just ended
-                highest = int(status.read_text().split("VmHWM:")[1].split()[0])
-            seconds -= LOOK_EVERY
-            self.process.join(LOOK_EVERY)
-        ended = self.wait(1.0)
-        assert ended.code == 0, ended.errors
-        return highest
 
 
 class Outside:
@@ -121,10 +53,10 @@ class Outside:
 
     saving_always, writing_slowly = SAVING_ALWAYS, WRITING_SLOWLY
 
-    def __init__(self, folder: Path, records: Path) -> None:
+    def __init__(self, folder: Path, records: Path, start_command: StartCommand) -> None:
         self.folder = folder
-        self.records = records
-        self.numbers = itertools.count()
+        self.records = records  # a folder for what a test keeps out of the way of the command
+        self.start_command = start_command
 
     def write(self, name: str, content: str | bytes) -> Path:
         """A file in the folder."""
@@ -142,35 +74,14 @@ class Outside:
         self.write(f"{name}/nodes.csv", "\n".join(["id,label,width,height", *rows]))
         return self.write(f"{name}/edges.csv", "\n".join(["source,target", *links])).parent
 
-    def start(
-        self,
-        *words: Any,
-        environment: Mapping[str, str] | None = None,
-        limits: Mapping[int, int] | None = None,
-        before: str = "",
-        has_workers: bool = False,
-    ) -> Started:
-        """``limits`` are those of the operating system, by number of ``resource.RLIMIT_*``; ``before`` is Python that
-        the process runs first, to be slow or to die where a test wants it; ``has_workers`` lets it start others."""
-        number = next(self.numbers)
-        out, errors = (self.records / f"{number}.{stream}" for stream in ("out", "err"))
-        given = {
-            "words": [str(word) for word in words],
-            "folder": str(self.folder),
-            "environment": {**QUIET, **(environment or {})},
-            "limits": dict(limits or {}),
-            "before": before,
-            "out": str(out),
-            "errors": str(errors),
-        }
-        arguments = (str(CHILD), {"given": given})
-        process = processes.Process(target=runpy.run_path, args=arguments, daemon=not has_workers)
-        process.start()
-        return Started(process, out, errors)
+    def start(self, *words: Any, environment: Mapping[str, str] | None = None, **how: Any) -> Started:
+        """Start a command; ``how`` goes to the fixture ``start_command``."""
+        whole = {**os.environ, **QUIET, **(environment or {})}
+        return self.start_command(*words, folder=self.folder, environment=whole, **how)
 
-    def run(self, *words: Any, seconds: float = 120.0, **how: Any) -> Ended:
+    def run(self, *words: Any, **how: Any) -> Ended:
         """Run the command to its end; it may succeed or not, but never by an accident of ours."""
-        ended = self.start(*words, **how).wait(seconds)
+        ended = self.start(*words, **how).wait()
         assert "Traceback" not in ended.errors + ended.out, ended.errors
         return ended
 
@@ -238,15 +149,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Iterator[Outside]:
+def outside(tmp_path: Path, start_command: StartCommand) -> Outside:
     """The command line from outside, in an empty folder."""
-    yield from _outside(tmp_path)
+    return _outside(tmp_path, start_command)
 
 
 @pytest.fixture(scope="module")
-def outside_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+def outside_before(tmp_path_factory: pytest.TempPathFactory, start_command: StartCommand) -> Outside:
     """The same for what all tests of a module build on."""
-    yield from _outside(tmp_path_factory.mktemp("before"))
+    return _outside(tmp_path_factory.mktemp("before"), start_command)
 
 
 @pytest.fixture
@@ -263,24 +174,23 @@ def tables_before(outside_before: Outside) -> Tables:
 
 @pytest.fixture(scope="module")
 def plain(tables_before: Tables) -> tuple[bytes, str]:
-    """What comes of these tables as they are."""
+    """The result of these tables as they are."""
     tables_before.train()
     return tables_before.result()
 
 
 def _with_tables(outside: Outside) -> Tables:
-    tables = Tables(outside.folder, outside.records)
+    tables = Tables(outside.folder, outside.records, outside.start_command)
     tables.write("edges.csv", EDGES)
     tables.write("nodes.csv", NODES)
     return tables
 
 
-def _outside(place: Path) -> Iterator[Outside]:
+def _outside(place: Path, start_command: StartCommand) -> Outside:
     folder, records = place / "folder", place / "records"
     folder.mkdir()
     records.mkdir()
-    yield Outside(folder, records)
-    shutil.rmtree(records, ignore_errors=True)
+    return Outside(folder, records, start_command)
 
 
 @pytest.fixture(scope="session")

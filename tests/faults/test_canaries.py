@@ -39,7 +39,7 @@ from confgcn.training.loop import TrainingLoop
 from confgcn.training.saved_state import NODES
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 COMMANDS = typer.main.get_command(app)  # made once: it takes longer than most refusals
 KINDS = ("pickle0", "pickle2", "pickle4", "pickle5", "torch", "npy", "npz")

@@ -19,7 +19,7 @@ import pytest
 from confgcn import kernels
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 RUN_DIRECTORY = Path(__file__).parents[2] / "docs" / "run_directory.md"
 THREADS_TOLERANCE = 1e-3  # of a probability, between two numbers of threads; docs/run_directory.md states it

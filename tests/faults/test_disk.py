@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Ended, Outside
+    from tests.conftest import Ended
+    from tests.faults.conftest import Outside
 
 PAGE = 4096  # bytes: what a file of one byte takes of a disk
 DISK = 2_000  # pages

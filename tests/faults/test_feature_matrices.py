@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from confgcn.data.formats.array_files import CSR_KEYS
 
 if TYPE_CHECKING:
-    from conftest import Outside, Tables
+    from tests.faults.conftest import Outside, Tables
 
 # Whole numbers that every kind holds, mostly zeros, so that they are kept as a sparse matrix.
 X = np.zeros((8, 12))

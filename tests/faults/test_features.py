@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Tables
+    from tests.faults.conftest import Tables
 
 X = np.array([[1, 0], [1, 0.5], [0.5, 1], [0.25, 2], [0, 2.5], [0, 2], [0, 3], [0.5, 2]])
 IDS = np.array(list("abcdefgh"))

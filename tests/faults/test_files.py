@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Tables
+    from tests.faults.conftest import Tables
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 # A process of root's may read whatever it likes, unless it gives its capabilities away.
@@ -225,7 +225,7 @@ def test_what_is_no_file_is_never_waited_for(tables: Tables, place: str, kind: s
         tables.refuses("inspect", *words, code=2 if place == "edges" else 3, naming=naming)
         return
     naming = [str(tables.folder / name), f"expected a file, found {kind}"]
-    tables.refuses("inspect", *words, code=4, naming=naming, seconds=20)
+    tables.refuses("inspect", *words, code=4, naming=naming)
 
 
 @pytest.mark.parametrize("option", [(), ("--edges",)])

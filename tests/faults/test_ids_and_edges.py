@@ -14,7 +14,7 @@ from confgcn.data.formats.npz import graph_npz_bytes
 from confgcn.data.raw import RawGraph
 
 if TYPE_CHECKING:
-    from conftest import Outside, Tables
+    from tests.faults.conftest import Outside, Tables
 
 LETTERS = "abcdefgh"
 PAIRS = np.array([[0, 1], [0, 2], [1, 2], [2, 3], [3, 4], [3, 5], [4, 5], [5, 6], [6, 7], [4, 7]])

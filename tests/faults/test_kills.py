@@ -20,7 +20,7 @@ from confgcn.io.json_files import read_checksummed_json, read_json
 from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 pytestmark = pytest.mark.fault("P01")
 

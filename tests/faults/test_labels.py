@@ -20,7 +20,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 NODES = 12
 ALTERNATING = ["ab"[node % 2] for node in range(NODES)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 TRAIN = ("train", "mygraph", "--validation", 0.3, "--test", 0.2, "--epochs", 2, "--out", "run")
 MB = 2**20

@@ -20,7 +20,7 @@ from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 PRESETS = ("consensus", "released", "paper")
 GRAPH = block_model(120, seed=1)

@@ -16,7 +16,7 @@ from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEED
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 COMMANDS = typer.main.get_command(app)  # made once: it takes longer than most refusals
 SHORT = ("train", "mygraph", "--validation", 0.3, "--epochs", 2, "--out", "run")

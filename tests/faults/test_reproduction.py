@@ -15,7 +15,8 @@ import pytest
 from reproduction.results import Results
 
 if TYPE_CHECKING:
-    from conftest import Outside, Started
+    from tests.conftest import Started
+    from tests.faults.conftest import Outside
 
 COMMAND = ("reproduce", "table2", "--datasets", "demo", "--methods", "feat", "--out", "out")
 TIMED = ("date", "processor_seconds")

@@ -21,7 +21,7 @@ from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.loop import TrainingLoop
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 pytestmark = pytest.mark.fault("S07", "S08")
 

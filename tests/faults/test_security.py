@@ -21,7 +21,7 @@ from confgcn.io.json_files import CHECKSUM_KEY, to_json
 from confgcn.io.tensor_files import read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from conftest import Outside
+    from tests.faults.conftest import Outside
 
 BEGUN = ("train", "mygraph", "--validation", 0.3, "--epochs", 5, "--out")
 DYING = """

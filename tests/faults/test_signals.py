@@ -19,7 +19,8 @@ import pytest
 from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
-    from conftest import Ended, Outside, Started
+    from tests.conftest import Ended, Started
+    from tests.faults.conftest import Outside
 
 LONGEST_WAIT = 5.0  # seconds from a signal to the end
 TRAIN = ("train", "mygraph", "--epochs", 40, "--out", "run")

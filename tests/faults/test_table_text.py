@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Tables
+    from tests.faults.conftest import Tables
 
 
 @pytest.mark.fault("G04")

@@ -15,7 +15,7 @@ from confgcn.data.formats.array_files import CSR_KEYS
 from confgcn.exceptions import DataError
 
 if TYPE_CHECKING:
-    from conftest import Outside, Tables
+    from tests.faults.conftest import Outside, Tables
 
 PAIRS = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (5, 6), (6, 7), (4, 7)]
 FEATURES = np.array([[1, 0], [1, 0.5], [0.5, 1], [0.25, 2], [0, 2.5], [0, 2], [0, 3], [0.5, 2]])

@@ -25,7 +25,8 @@ from confgcn.exceptions import UsageError
 from confgcn.io.tensor_files import read_tensors
 
 if TYPE_CHECKING:
-    from conftest import Outside, Started, Tables
+    from tests.conftest import Started
+    from tests.faults.conftest import Outside, Tables
 
 SPLIT = ("--validation", 0.3, "--test", 0.2)
 # Without dropout: what is dropped is drawn by every worker for its own rows, so another number of them draws other.

@@ -1,4 +1,4 @@
-"""The command line inside a process that already holds its imports; run by the fixture ``outside`` and by nothing else.
+"""The command line inside a process that already holds its imports; only the fixture ``start_command`` runs it.
 
 What to run, where, within which limits and after which preparation comes as the global ``given``.
 """
@@ -18,6 +18,7 @@ given: dict[str, Any] = globals()["given"]
 
 gc.freeze()  # to look through what was imported would copy it, which takes longer than most commands
 os.chdir(given["folder"])
+os.environ.clear()
 os.environ.update(given["environment"])
 warnings.resetwarnings()
 for number, path in ((1, given["out"]), (2, given["errors"])):

@@ -22,13 +22,13 @@ from confgcn.training.seed import seeded
 
 VARIANTS = [(method, preset) for method in METHODS for preset in preset_names(method)]
 SHORT = Recipe(epochs=4)
-# What takes many steps of its own, in few; every kind of step is still taken.
+# Fewer steps for methods that take many; every kind of step is still taken.
 QUICK: dict[str, dict[str, object]] = {
     "deepwalk": {"walks_per_node": 2, "num_passes": 1, "walk_length": 8},
     "planetoid": {"label_steps": 1, "graph_steps": 1, "graph_share": 1.0},
 }
 SOLVED = [variant for variant in VARIANTS if variant[0] in ("label_propagation", "mani_reg", "taco")]
-GRAPH_ALONE = [variant for variant in VARIANTS if "features" not in METHODS[variant[0]].uses]
+GRAPH_ONLY = [variant for variant in VARIANTS if "features" not in METHODS[variant[0]].uses]
 # These draw nodes, pairs or walks by their number: with other numbers they train on other draws.
 DRAWING = {"deepwalk", "planetoid", "semi_emb"}
 
@@ -52,8 +52,8 @@ def permuted(graph: Graph, order: torch.Tensor) -> Graph:
     """The same graph with node ``order[i]`` at position i."""
     position = torch.argsort(order)
     edges = torch.stack([position[graph.adjacency.indices], position[graph.adjacency.rows]], dim=1)
-    parts = {part: position[getattr(graph, part)].numpy() for part in ("train", "validation", "test")}
-    return Graph.build(edges.numpy(), graph.features[order].numpy(), graph.labels[order].numpy(), **parts)
+    splits = {split: position[getattr(graph, split)].numpy() for split in ("train", "validation", "test")}
+    return Graph.build(edges.numpy(), graph.features[order].numpy(), graph.labels[order].numpy(), **splits)
 
 
 @pytest.fixture(params=VARIANTS, ids=lambda variant: "-".join(variant))
@@ -88,7 +88,7 @@ def test_a_prediction_leaves_the_method_in_the_mode_it_was_in(six_nodes: Graph, 
 def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], small_graph: Graph) -> None:
     first, second, other = (fitted(variant, small_graph, seed=seed).predict().logits for seed in (3, 3, 4))
     assert torch.equal(first, second)
-    assert torch.equal(first, other) is (variant in SOLVED)  # what is solved has nothing to draw
+    assert torch.equal(first, other) is (variant in SOLVED)  # solvers draw no random numbers
 
 
 def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_graph: Graph) -> None:
@@ -113,7 +113,7 @@ def test_permuted_nodes_permute_the_outputs(variant: tuple[str, str], small_grap
 
 
 @pytest.mark.parametrize("variant", SOLVED, ids="-".join)
-def test_what_is_solved_and_not_trained_does_not_depend_on_the_order_of_nodes(
+def test_methods_that_solve_equations_do_not_depend_on_the_order_of_nodes(
     variant: tuple[str, str], small_graph: Graph
 ) -> None:
     order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
@@ -144,7 +144,7 @@ def test_training_goes_on_from_a_saved_state_to_the_same_bits(variant: tuple[str
             stopped.run_epoch()
         tensors, record = state_of(stopped)
     saved = {name: value.clone() for name, value in tensors.items()}
-    with seeded(7):  # a new process knows nothing of the first one's stream
+    with seeded(7):  # a new process has another random state
         resumed = TrainingLoop(build(variant, small_graph), small_graph, SHORT)
         restore(resumed, saved, record)
         resumed.fit()
@@ -157,8 +157,8 @@ def test_isolated_node_and_component_without_labels_are_finite(variant: tuple[st
     assert torch.isfinite(fitted(variant, graph).predict().logits).all()
 
 
-@pytest.mark.parametrize("variant", GRAPH_ALONE, ids="-".join)
-def test_what_uses_the_graph_alone_gives_the_prior_where_no_label_reaches(variant: tuple[str, str]) -> None:
+@pytest.mark.parametrize("variant", GRAPH_ONLY, ids="-".join)
+def test_methods_without_features_give_the_prior_where_no_label_reaches(variant: tuple[str, str]) -> None:
     edges = [(0, 1), (1, 2), (2, 3), (4, 5)]  # 6 isolated; class 2 has most labels
     graph = Graph.build(edges, np.eye(7), [0, 1, 2, 2, 0, 1, 0], train=[0, 1, 2, 3], validation=[4], test=[5, 6])
     probabilities = fitted(variant, graph).predict().raw_probabilities
@@ -168,7 +168,7 @@ def test_what_uses_the_graph_alone_gives_the_prior_where_no_label_reaches(varian
     assert int(probabilities[4].argmax()) == 2
 
 
-def test_a_node_of_which_nothing_is_known_gets_the_prior(variant: tuple[str, str]) -> None:
+def test_a_node_without_features_neighbours_and_label_gets_the_prior(variant: tuple[str, str]) -> None:
     features = np.eye(6)
     features[5] = 0.0
     edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
@@ -194,9 +194,9 @@ def test_one_feature(variant: tuple[str, str], six_nodes: Graph) -> None:
 def test_sparse_and_dense_features_agree(variant: tuple[str, str], small_graph: Graph) -> None:
     values = small_graph.features.clamp(min=0)
     dense = small_graph.with_features(values)
-    parts = {part: getattr(small_graph, part).numpy() for part in ("train", "validation", "test")}
+    splits = {split: getattr(small_graph, split).numpy() for split in ("train", "validation", "test")}
     edges = torch.stack([small_graph.adjacency.indices, small_graph.adjacency.rows], dim=1).numpy()
-    sparse = Graph.build(edges, sp.csr_matrix(values.numpy()), small_graph.labels.numpy(), **parts)
+    sparse = Graph.build(edges, sp.csr_matrix(values.numpy()), small_graph.labels.numpy(), **splits)
     results = [fitted(variant, graph, dropout=0.0, node_dropout=0.0).predict().logits for graph in (dense, sparse)]
     torch.testing.assert_close(*results, rtol=1e-3, atol=1e-4)
 
@@ -245,7 +245,7 @@ def test_weights_of_one_are_no_weights(variant: tuple[str, str], small_graph: Gr
     torch.testing.assert_close(with_weights.predict().logits, without.predict().logits, rtol=1e-4, atol=1e-5)
 
 
-# These know the graph by its edges, walks or pairs: they do not read weights.
+# These do not use edge weights.
 WITHOUT_WEIGHTS = {"feat", "deepwalk", "planetoid", "semi_emb"}
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from torch.nn.functional import elu
 
 from confgcn import kernels
 from confgcn.models.confgcn import losses
+from confgcn.models.confgcn.consensus import ALPHA, BETA, NU
 from confgcn.models.confgcn.influence import inverse_distance, normalised
 from confgcn.ops.autograd import HandDerived
 from confgcn.sparse import SparseStructure
@@ -94,12 +96,12 @@ class Evidence(HandDerived):
     def forward(ctx: Any, raw: Tensor, counts: Tensor) -> Tensor:
         ctx.save_for_backward(raw, counts)
         precision = raw.sigmoid()
-        return -(counts * precision.log() + losses.BETA * torch.log1p(-precision)).sum()
+        return -(counts * precision.log() + BETA * torch.log1p(-precision)).sum()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         raw, counts = ctx.saved_tensors
-        return (raw.sigmoid().mul_(counts + losses.BETA)).sub_(counts).mul_(gradient), None
+        return (raw.sigmoid().mul_(counts + BETA)).sub_(counts).mul_(gradient), None
 
 
 class Influence(HandDerived):
@@ -152,8 +154,9 @@ def reg_of_positive_precisions() -> Case:
 
 def evidence() -> Case:
     share = torch.rand(NODES)
-    counts = losses.ALPHA + losses.NU * share[:, None]
-    return (table(),), lambda raw: losses.evidence_loss(raw, share), lambda raw: Evidence.of(raw, counts)
+    counts = ALPHA + NU * share[:, None]
+    plain = partial(losses.evidence_loss, evidence=share, alpha=ALPHA, beta=BETA, nu=NU)
+    return (table(),), plain, lambda raw: Evidence.of(raw, counts)
 
 
 def influence() -> Case:

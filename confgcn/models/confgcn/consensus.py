@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -13,9 +12,10 @@ from torch.nn.functional import relu
 
 from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.base import LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.confgcn.base import AbstractConfGCN, edge_weight_in_loss, of_batch
 from confgcn.models.confgcn.influence import agreement, inverse_distance, normalised, walk
-from confgcn.models.confgcn.label_distribution import PER_NODE, LabelDistribution
+from confgcn.models.confgcn.label_distribution import LabelDistribution
 from confgcn.models.confgcn.layer import dense_layer
 from confgcn.models.confgcn.losses import (
     consensus_loss,
@@ -25,64 +25,73 @@ from confgcn.models.confgcn.losses import (
     smooth_loss,
 )
 from confgcn.models.confgcn.new_nodes import extended, log_scores
-from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch
 from confgcn.models.ranges import Count, Depth, DropoutRate, LearningRate, NonNegative, Positive, Share, Width
 from confgcn.ops import Linear, dropout, edge_distance, propagate, softmax, with_halo_rows
 
 Influence = Literal["agreement", "softmax", "distance", "uniform"]
 SmoothOver = Literal["influence", "edges"]
 
+SELF_SHARE = 0.2  # rho: the influence of a node on itself, if all its neighbours have a score of one
+# Pseudo-counts of the prior of a precision: without evidence it tends to alpha / (alpha + beta), a node whose messages
+# all come from labelled nodes to (alpha + nu) / (alpha + nu + beta).
+ALPHA, BETA, NU = 0.5, 0.1, 10.0
 
-class ConsensusConfGCN(AbstractMethod):
+
+class ConsensusConfGCN(AbstractConfGCN):
     r"""ConfGCN (Vashishth and others, AISTATS 2019) with influences, network and objective changed for calibration.
 
-    Each node v has parameters :math:`m_v, s_v` (C,), and from them a consensus c, label scores :math:`\mu` and
-    precisions p, the diagonal of :math:`\Sigma_v^{-1}`:
+    **Label distributions.** Each node v has parameters :math:`m_v` (initially Xavier's) and :math:`z_v` (initially
+    one), (C,) each. They define a consensus c, label scores :math:`\mu`, precisions p (the diagonal of
+    :math:`\Sigma_v^{-1}`), and the distance of two neighbours:
 
-    .. math:: c_v = \mathrm{softmax}(m_v), \quad \mu_v = \mathrm{softmax}(m_v / T), \quad p_v = \sigma(s_v)
+    .. math:: c_v = \mathrm{softmax}(m_v), \quad \mu_v = \mathrm{softmax}(m_v / T), \quad p_v = \sigma(z_v), \quad
+              d_M(u, v) = (\mu_u - \mu_v)^T \mathrm{diag}(p_u + p_v) (\mu_u - \mu_v)
 
-    The influence of a neighbour is the probability that it has the same label, times the weight w of the edge; R holds
-    it, without a gradient:
+    **Influence.** The score s of an edge is the probability that its ends have the same label. The influence r is a
+    step of a random walk that follows edges in proportion to their weight w and their score, and otherwise stays:
 
     .. math:: a_{uv} = \tfrac{1}{2} \mu_u^T \mathrm{diag}(p_u + p_v) \mu_v, \quad
               s_{uv} = \frac{(C-1) a_{uv}}{(C-1) a_{uv} + 1 - a_{uv}}, \quad
-              r_{uv} = (1 - \beta) \frac{w_{uv} s_{uv}}{\sum_{u' \ne v} w_{u'v}}, \quad
+              r_{uv} = (1 - \rho) \frac{w_{uv} s_{uv}}{\sum_{u' \ne v} w_{u'v}}, \quad
               r_{vv} = 1 - \sum_{u \ne v} r_{uv}
 
-    The network averages over a walk of K steps. D is dropout, D' dropout of whole rows, V_l the labelled nodes:
+    **Network.** R has :math:`r_{uv}` in row v and column u. No gradient flows through it. :math:`H^0` are the
+    features, D is dropout, D' dropout of whole rows. The evidence e is the share of messages from labelled nodes
+    :math:`V_l`:
 
     .. math:: P = \frac{1}{K + 1} \sum_{k=0}^{K} R^k, \quad H^{l+1} = \mathrm{ReLU}(P D'(D(H^l) W^l + b^l)), \quad
               \hat{Y} = \mathrm{softmax}(D(H) W + b), \quad e = P \, 1_{V_l}
 
-    The terms of the objective are divided by the number of nodes that they sum over; brackets are held fixed:
+    **Objective.** Every term is divided by the number of nodes that it sums over: :math:`|V_l|` or N. Y are one-hot
+    labels. Quantities in brackets are held fixed:
 
     .. math:: L = L_{cross} + \lambda_1 L_{smooth} + \lambda_2 L_{label} + \lambda_3 L_{const} + \lambda_4 L_{reg}
-    .. math:: L_{smooth} = \sum_{uv} [r_{uv}] d_M(u, v), \quad
+    .. math:: L_{cross} = - \sum_{v \in V_l} Y_v^T \log \hat{Y}_v, \quad
               L_{label} = \sum_{v \in V_l} (\mu_v - Y_v)^T \mathrm{diag}(p_v + \tfrac{1}{\gamma}) (\mu_v - Y_v)
-    .. math:: L_{const} = \sum_v \|\hat{Y}_v - [\mu_v]\|^2 + \|c_v - [\hat{Y}_v]\|^2, \quad
-              L_{reg} = - \sum_{vc} (\alpha + \nu [e_v]) \log p_{vc} + \beta' \log(1 - p_{vc})
+    .. math:: L_{smooth} = \sum_{v} \sum_{u} [r_{uv}] \, d_M(u, v), \quad
+              L_{const} = \sum_v \left( \|\hat{Y}_v - [\mu_v]\|^2 + \|c_v - [\hat{Y}_v]\|^2 \right)
+    .. math:: L_{reg} = - \sum_{v, c} \left( (\alpha + \nu [e_v]) \log p_{vc} + \beta \log(1 - p_{vc}) \right)
 
-    After training the prediction is :math:`(1 - w) \hat{Y} + w c`. ``docs/confidence.md`` gives the reasons.
+    **Prediction.** After training it is :math:`(1 - \eta) \hat{Y} + \eta c`.
+
+    The constants :math:`\rho, \alpha, \beta, \nu` are in this module. ``docs/confidence.md`` gives the reasons.
 
     Args:
         hidden_dim, num_layers, steps: width and number of the layers; K.
-        dropout, node_dropout: of D and D'.
+        dropout, node_dropout: rates of D and D'.
         mu_temperature: T.
         lambda_smooth, lambda_label, lambda_const, lambda_reg: :math:`\lambda_1` to :math:`\lambda_4`; zero removes a
             term.
         gamma: of L_label.
-        consensus_share: w.
-        weight_decay, confidence_learning_rate: of the layers' weights; of m and s (None: that of the recipe).
-        influence: ablations. ``softmax`` of s over N(v) in the place of r; ``distance``, s = 1 / (1 + d_M);
+        consensus_share: :math:`\eta`.
+        weight_decay: of W.
+        confidence_learning_rate: of m and z (None: that of the recipe).
+        influence: an ablation: ``softmax`` of s over N(v) in the place of r; ``distance``, s = 1 / (1 + d_M);
             ``uniform``, s = 1.
-        smooth_over: ``edges``, the L_smooth of the paper (an ablation).
+        smooth_over: an ablation: ``edges``, the L_smooth of the paper.
 
     Shapes: ``logits``, ``mu``, ``precision`` (N, C); ``distance``, ``influence`` (E,); ``evidence`` (N,).
     """
-
-    per_node = PER_NODE
-    supports_shards = True
-    supports_samples = True
 
     def __init__(
         self,
@@ -122,15 +131,15 @@ class ConsensusConfGCN(AbstractMethod):
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         confidences = self.confidences(graph)
-        logits = self.logits(graph, confidences["influence"])
-        return of_batch(graph, Prediction(logits, **confidences))
+        return of_batch(graph, Prediction(self.logits(graph, confidences["influence"]), **confidences))
 
     def confidences(self, graph: Graph) -> dict[str, Tensor]:
         """``mu``, ``precision``, ``distance``, ``influence`` and ``evidence``."""
         mu, precision = self.scores_and_precisions(graph.node_rows)  # (N, C)
         all_mu, all_precision = with_halo_rows(graph.halo, mu, precision)
         distance = edge_distance(graph.adjacency, all_mu, all_precision)  # (E,)
-        influence = self._influence(graph, all_mu.detach(), all_precision.detach(), distance.detach())  # (E,)
+        fixed = (quantity.detach() for quantity in (all_mu, all_precision, distance))
+        influence = edge_influence(self.influence, graph, *fixed)  # (E,)
         labelled = mu.new_zeros(graph.num_nodes, 1).index_fill_(0, graph.labelled, 1.0)
         evidence = propagate(graph.adjacency, influence, labelled, steps=self.steps, halo=graph.halo).squeeze(1)
         return {"mu": mu, "precision": precision, "distance": distance, "influence": influence, "evidence": evidence}
@@ -159,7 +168,7 @@ class ConsensusConfGCN(AbstractMethod):
 
     def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
         mu, precision, distance = map(require, (prediction.mu, prediction.precision, prediction.distance))
-        influence, evidence = require(prediction.influence), require(prediction.evidence)
+        influence, evidence = map(require, (prediction.influence, prediction.evidence))
         raw_mu, raw_precision = self.label_distribution(graph.batch_node_rows)
         consensus, probabilities = softmax(raw_mu), softmax(prediction.logits)
         nodes, labelled, labels = graph.num_nodes_in_mean, graph.num_train_in_mean, graph.train_one_hot
@@ -167,12 +176,13 @@ class ConsensusConfGCN(AbstractMethod):
         if self.smooth_over == "edges":
             smooth = smooth_loss(distance, edge_weight_in_loss(graph))
         label = label_loss(mu, precision, graph.train, labels, certainty=1 / self.gamma)
+        reg = evidence_loss(raw_precision, evidence, alpha=ALPHA, beta=BETA, nu=NU)
         return objective(
             cross=LossTerm(cross_entropy(graph, prediction), labelled),
             smooth=LossTerm(smooth, nodes, self.lambda_smooth),
             label=LossTerm(label, labelled, self.lambda_label),
             const=LossTerm(consensus_loss(mu, consensus, probabilities), nodes, self.lambda_const),
-            reg=LossTerm(evidence_loss(raw_precision, evidence), nodes, self.lambda_reg),
+            reg=LossTerm(reg, nodes, self.lambda_reg),
         )
 
     def parameter_groups(self) -> list[dict[str, Any]]:
@@ -188,25 +198,22 @@ class ConsensusConfGCN(AbstractMethod):
     def reach(self) -> int:
         return len(self.layers) * self.steps
 
-    def with_uniform_influence(self) -> ConsensusConfGCN:
-        control = copy(self)  # shares the parameters
-        control.influence = "uniform"
-        return control
-
     def extend(self, graph: Graph) -> ConsensusConfGCN:
         rate = self.confidence_learning_rate
         return extended(self, graph, scores=softmax, raw=log_scores, precision=torch.sigmoid, learning_rate=rate)
 
-    def _influence(self, graph: Graph, mu: Tensor, precision: Tensor, distance: Tensor) -> Tensor:
-        if self.influence == "uniform":
-            scores = torch.ones_like(distance)
-        elif self.influence == "distance":
-            scores = inverse_distance(distance, offset=1.0)
-        else:
-            scores = agreement(graph.adjacency, mu, precision)
-        if self.influence == "softmax":
-            return normalised(graph.adjacency, scores, "softmax", graph.edge_weight)
-        return walk(graph.adjacency, scores, graph.edge_weight)
+
+def edge_influence(kind: Influence, graph: Graph, mu: Tensor, precision: Tensor, distance: Tensor) -> Tensor:
+    """r of every edge, (E,); rows of mu and p for all sources of edges."""
+    if kind == "uniform":
+        scores = torch.ones_like(distance)
+    elif kind == "distance":
+        scores = inverse_distance(distance, offset=1.0)
+    else:
+        scores = agreement(graph.adjacency, mu, precision)
+    if kind == "softmax":
+        return normalised(graph.adjacency, scores, "softmax", graph.edge_weight)
+    return walk(graph.adjacency, scores, graph.edge_weight, self_share=SELF_SHARE)
 
 
 def drop_rows(values: Tensor, rate: float, *, training: bool) -> Tensor:

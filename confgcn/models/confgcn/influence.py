@@ -11,8 +11,6 @@ from confgcn.exceptions import DataError
 from confgcn.ops import edge_softmax
 from confgcn.sparse import SparseStructure
 
-SELF_SHARE = 0.2  # beta: the influence of a node on itself in a walk, if all its neighbours have a score of one
-
 
 def inverse_distance(distance: Tensor, *, offset: float) -> Tensor:
     r"""The influence of section 5, before any normalisation, (E,).
@@ -55,14 +53,15 @@ def normalised(
     return edge_softmax(structure, scores if edge_weight is None else scores + edge_weight.log())
 
 
-def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None = None, *, self_share: float) -> Tensor:
     r"""Scores (E,) from 0 to 1 as transition probabilities of a random walk that may stay at its node, (E,).
 
-    .. math:: r_{uv} = (1 - \beta) \frac{w_{uv} s_{uv}}{\sum_{u' \ne v} w_{u'v}}, \qquad
+    .. math:: r_{uv} = (1 - \rho) \frac{w_{uv} s_{uv}}{\sum_{u' \ne v} w_{u'v}}, \qquad
               r_{vv} = 1 - \sum_{u \ne v} r_{uv}
 
     Low scores are not scaled up, as a softmax over N(v) would do: without agreeing neighbours a node keeps its own
-    value. The influence of an edge depends on its two ends only. The structure must have a self loop at every node.
+    value. The influence of an edge depends on its two ends only. The structure must have a self loop at every node;
+    ``self_share`` is :math:`\rho`.
     """
     is_loop = adjacency.indices == adjacency.rows
     if not is_loop.is_meta and (loops := int(is_loop.sum())) != adjacency.shape[0]:
@@ -74,6 +73,6 @@ def walk(adjacency: SparseStructure, scores: Tensor, edge_weight: Tensor | None 
     else:
         totals = kernels.kernels_for(scores).sum_rows(adjacency, edge_weight.masked_fill(is_loop, 0.0))
         totals, scores = totals.masked_fill_(totals == 0.0, 1.0), scores * edge_weight
-    weights = (scores * (1.0 - SELF_SHARE) / totals.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
+    weights = (scores * (1.0 - self_share) / totals.index_select(0, adjacency.rows)).masked_fill_(is_loop, 0.0)
     rest = 1.0 - kernels.kernels_for(scores).sum_rows(adjacency, weights)
     return weights.masked_scatter_(is_loop, rest)

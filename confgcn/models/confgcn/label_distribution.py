@@ -9,8 +9,6 @@ from torch import Tensor, nn
 
 from confgcn.models.base import Shape
 
-PER_NODE = ("label_distribution.raw_mu", "label_distribution.raw_precision")
-
 # A precision whose absolute value is below this is inverted as if the inverse were linear there, so that the
 # covariance stays finite and keeps its sign while a precision crosses zero.
 SMALLEST_PRECISION = 1e-2

@@ -10,10 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss, relu, softplus
 
-# Pseudo-counts of the prior of a precision: without evidence it tends to alpha / (alpha + beta), a node whose messages
-# all come from labelled nodes to (alpha + nu) / (alpha + nu + beta).
-ALPHA, BETA, NU = 0.5, 0.1, 10.0
-
 
 def smooth_loss(distance: Tensor, edge_weight: Tensor | None = None) -> Tensor:
     r"""Neighbours have similar label distributions.
@@ -56,7 +52,7 @@ def const_loss(mu: Tensor, probabilities: Tensor) -> Tensor:
 def consensus_loss(mu: Tensor, consensus: Tensor, probabilities: Tensor) -> Tensor:
     r"""L_const in two directions: predictions move to the sharpened consensus, the consensus to the predictions.
 
-    .. math:: \sum_v \|\hat{Y}_v - [\mu_v]\|^2 + \|c_v - [\hat{Y}_v]\|^2
+    .. math:: \sum_v \left( \|\hat{Y}_v - [\mu_v]\|^2 + \|c_v - [\hat{Y}_v]\|^2 \right)
 
     Quantities in brackets are held fixed, else :math:`\mu = c^{1/T} / Z` would lose its sharpness. With dropout every
     step has another prediction, and c becomes their running mean.
@@ -72,10 +68,10 @@ def reg_loss(diagonal: Tensor) -> Tensor:
     return relu(-diagonal).sum()
 
 
-def evidence_loss(raw_precision: Tensor, evidence: Tensor) -> Tensor:
+def evidence_loss(raw_precision: Tensor, evidence: Tensor, *, alpha: float, beta: float, nu: float) -> Tensor:
     r"""L_reg as a prior: precisions grow with the evidence of a node.
 
-    .. math:: - \sum_{v, c} (\alpha + \nu e_v) \log p_{vc} + \beta \log (1 - p_{vc})
+    .. math:: - \sum_{v, c} \left( (\alpha + \nu e_v) \log p_{vc} + \beta \log (1 - p_{vc}) \right)
 
     Without L_smooth and L_label, which lower it, a precision tends to
     :math:`(\alpha + \nu e) / (\alpha + \nu e + \beta)`. (TACO's term has its largest precision without evidence.)
@@ -83,9 +79,9 @@ def evidence_loss(raw_precision: Tensor, evidence: Tensor) -> Tensor:
     Shapes: ``raw_precision`` (N, C), whose sigmoid is the precision p; ``evidence`` e (N,), the share of a node's
     messages that comes from labelled nodes.
     """
-    counts = ALPHA + NU * evidence.detach()[:, None]
+    counts = alpha + nu * evidence.detach()[:, None]
     minus_log_p = softplus(-raw_precision)  # -log(1 - p) is this plus raw_precision
-    return ((counts + BETA) * minus_log_p).sum() + BETA * raw_precision.sum()
+    return ((counts + beta) * minus_log_p).sum() + beta * raw_precision.sum()
 
 
 def doubled_l2_decay(squared_norm: float, *, strength: float) -> float:

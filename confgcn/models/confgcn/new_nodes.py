@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.graph.subgraph import induced_subgraph, nodes_within
+from confgcn.models.confgcn.base import AbstractConfGCN
 from confgcn.models.confgcn.label_distribution import SMALLEST_PRECISION, LabelDistribution
 
-if TYPE_CHECKING:
-    from confgcn.models.confgcn.consensus import ConsensusConfGCN
-    from confgcn.models.confgcn.paper import PaperConfGCN
-    from confgcn.models.confgcn.released import ReleasedConfGCN
-
-Model = TypeVar("Model", "PaperConfGCN", "ReleasedConfGCN", "ConsensusConfGCN")
+Model = TypeVar("Model", bound=AbstractConfGCN)
 Transform = Callable[[Tensor], Tensor]
 
 STEPS = 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Literal, get_args
 
 import torch
@@ -10,13 +9,13 @@ from torch import Tensor
 
 from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.base import LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.confgcn.base import AbstractConfGCN, edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.confgcn.influence import inverse_distance, normalised
-from confgcn.models.confgcn.label_distribution import PER_NODE, LabelDistribution, covariance
+from confgcn.models.confgcn.label_distribution import LabelDistribution, covariance
 from confgcn.models.confgcn.layer import ACTIVATIONS, Activation, apply_layers, dense_layer, graph_layers
 from confgcn.models.confgcn.losses import const_loss, label_loss, reg_loss, smooth_loss
 from confgcn.models.confgcn.new_nodes import extended
-from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.ranges import Depth, DropoutRate, NonNegative, Positive, Width
 from confgcn.ops import edge_distance, softmax, with_halo_rows
 
@@ -24,7 +23,7 @@ Influence = Literal["distance", "uniform"]
 Normalisation = Literal["none", "softmax"]
 
 
-class PaperConfGCN(AbstractMethod):
+class PaperConfGCN(AbstractConfGCN):
     r"""Vashishth, Yadav, Bhandari, Talukdar: Confidence-based Graph Convolutional Networks, AISTATS 2019.
 
     Label scores :math:`\mu_v` and precisions, the diagonal of :math:`\Sigma_v^{-1}`, are parameters of each node.
@@ -49,10 +48,6 @@ class PaperConfGCN(AbstractMethod):
 
     Shapes: ``logits``, ``mu``, ``precision`` (N, C); ``distance``, ``influence`` (E,).
     """
-
-    per_node = PER_NODE
-    supports_shards = True
-    supports_samples = True
 
     def __init__(
         self,
@@ -123,11 +118,6 @@ class PaperConfGCN(AbstractMethod):
     @property
     def reach(self) -> int:
         return len(self.layers)
-
-    def with_uniform_influence(self) -> PaperConfGCN:
-        control = copy(self)  # shares the parameters
-        control.influence = "uniform"
-        return control
 
     def extend(self, graph: Graph) -> PaperConfGCN:
         return extended(self, graph)

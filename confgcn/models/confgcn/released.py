@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -12,13 +11,13 @@ from torch.nn import functional
 
 from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.base import LossTerm, Prediction, Shape, cross_entropy, objective, require
+from confgcn.models.confgcn.base import AbstractConfGCN, edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.confgcn.influence import inverse_distance, normalised
-from confgcn.models.confgcn.label_distribution import PER_NODE, LabelDistribution
+from confgcn.models.confgcn.label_distribution import LabelDistribution
 from confgcn.models.confgcn.layer import ACTIVATIONS, Activation, apply_layers, graph_layers
 from confgcn.models.confgcn.losses import const_loss, doubled_l2_decay, label_loss, reg_loss, smooth_loss
 from confgcn.models.confgcn.new_nodes import extended, log_scores
-from confgcn.models.confgcn.prediction import edge_weight_in_loss, of_batch, requested_field
 from confgcn.models.ranges import Depth, DropoutRate, NonNegative, Positive, Width
 from confgcn.ops import edge_distance, softmax, with_halo_rows
 
@@ -26,12 +25,12 @@ Influence = Literal["distance", "uniform"]
 ConstOver = Literal["labelled", "all"]
 
 
-class ReleasedConfGCN(AbstractMethod):
+class ReleasedConfGCN(AbstractConfGCN):
     r"""The authors' code of ConfGCN: repository malllabiisc/ConfGCN (TensorFlow 1), read in 2026-11.
 
     Numbers in brackets are rows of the table in ``docs/paper_and_code.md``, which compares it with the paper.
 
-    .. math:: \mu_v = \mathrm{softmax}(m_v) \; [4], \quad \Sigma_v^{-1} = \mathrm{ELU}(s_v) \; [5], \quad
+    .. math:: \mu_v = \mathrm{softmax}(m_v) \; [4], \quad \Sigma_v^{-1} = \mathrm{ELU}(z_v) \; [5], \quad
               r_{uv} = \mathrm{softmax}_{u \in N(v)} \frac{1}{d_M(u,v) + c} \; [1]
     .. math:: h_v^{k+1} = \sum_{u \in N(v)} r_{uv} W^k h_u^k \; [2], \quad
               \hat{Y}_v = \mathrm{softmax}(h_v^K) \; [3]
@@ -54,10 +53,6 @@ class ReleasedConfGCN(AbstractMethod):
 
     Shapes: ``logits``, ``mu``, ``precision`` (N, C); ``distance``, ``influence`` (E,).
     """
-
-    per_node = PER_NODE
-    supports_shards = True
-    supports_samples = True
 
     def __init__(
         self,
@@ -137,11 +132,6 @@ class ReleasedConfGCN(AbstractMethod):
     @property
     def reach(self) -> int:
         return len(self.layers)
-
-    def with_uniform_influence(self) -> ReleasedConfGCN:
-        control = copy(self)  # shares the parameters
-        control.influence = "uniform"
-        return control
 
     def extend(self, graph: Graph) -> ReleasedConfGCN:
         return extended(self, graph, scores=softmax, raw=log_scores, precision=functional.elu)

@@ -13,8 +13,7 @@ from confgcn.data.synthetic import block_model
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction, Shape
-from confgcn.models.confgcn.consensus import ConsensusConfGCN, drop_rows
-from confgcn.models.confgcn.influence import SELF_SHARE
+from confgcn.models.confgcn.consensus import SELF_SHARE, ConsensusConfGCN, drop_rows
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import trained_loop
 
@@ -233,8 +232,8 @@ def trained() -> Trained:
     edges = torch.stack([block.neighbours.indices, block.neighbours.rows], 1).numpy()
     like = [*range(120), *range(len(RING) + len(ISOLATED))]
     features, labels = block.features[like].numpy(), block.labels[like].numpy()
-    parts = {part: getattr(block, part).numpy() for part in ("train", "validation", "test")}
-    graph = Graph.build(np.concatenate([edges, ring]), features, labels, **parts)
+    splits = {split: getattr(block, split).numpy() for split in ("train", "validation", "test")}
+    graph = Graph.build(np.concatenate([edges, ring]), features, labels, **splits)
     settings = resolve("confgcn", "consensus", "demo", {"epochs": 100, "stop": "never", "select": "last"})
     loop = trained_loop(graph, settings, seed=0)
     assert isinstance(loop.method, ConsensusConfGCN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,12 +13,15 @@ from torch.autograd import gradcheck
 
 from confgcn.exceptions import DataError
 from confgcn.graph import Graph
-from confgcn.models.confgcn.influence import SELF_SHARE, agreement, inverse_distance, normalised, walk
+from confgcn.models.confgcn import influence
+from confgcn.models.confgcn.consensus import SELF_SHARE
+from confgcn.models.confgcn.influence import agreement, inverse_distance, normalised
 from confgcn.ops import edge_distance
 
 pytestmark = pytest.mark.usefixtures("each_kernels")
 
 CLASSES = 3
+walk = partial(influence.walk, self_share=SELF_SHARE)
 SURE = [0.9, 0.05, 0.05]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -131,6 +132,9 @@ def test_consensus_loss_is_zero_where_all_agree() -> None:
     assert losses.consensus_loss(same, same, same) == 0
 
 
+evidence_loss = partial(losses.evidence_loss, alpha=0.5, beta=0.1, nu=10.0)
+
+
 def slow_evidence_loss(raw: Tensor, evidence: Tensor) -> Tensor:
     slow = raw.new_zeros(())
     for v in range(6):
@@ -142,9 +146,9 @@ def slow_evidence_loss(raw: Tensor, evidence: Tensor) -> Tensor:
 
 def test_evidence_loss(precision: Tensor) -> None:
     evidence = torch.rand(6, dtype=torch.float64).requires_grad_()
-    assert_same(losses.evidence_loss(precision, evidence), slow_evidence_loss(precision, evidence), precision)
-    assert gradcheck(lambda raw: losses.evidence_loss(raw, evidence.detach()), (precision,))
-    losses.evidence_loss(precision, evidence).backward()
+    assert_same(evidence_loss(precision, evidence), slow_evidence_loss(precision, evidence), precision)
+    assert gradcheck(lambda raw: evidence_loss(raw, evidence.detach()), (precision,))
+    evidence_loss(precision, evidence).backward()
     assert evidence.grad is None
 
 
@@ -154,7 +158,7 @@ def test_the_precision_of_least_loss_grows_with_the_evidence() -> None:
     slopes = []
     for shift in (-1e-3, 0.0, 1e-3):
         raw = (best + shift).logit().requires_grad_()
-        losses.evidence_loss(raw, evidence).backward()
+        evidence_loss(raw, evidence).backward()
         slopes.append(raw.grad.flatten())
     assert (slopes[0] < -1e-6).all()
     assert (slopes[1].abs() < 1e-9).all()
@@ -165,7 +169,7 @@ def test_the_precision_of_least_loss_grows_with_the_evidence() -> None:
 def test_evidence_loss_is_finite_where_a_precision_is_zero_or_one(dtype: torch.dtype) -> None:
     raw = torch.tensor([[-1e4, 1e4]], dtype=dtype, requires_grad=True)
     assert raw.sigmoid().tolist() == [[0.0, 1.0]]
-    loss = losses.evidence_loss(raw, torch.zeros(1, dtype=dtype))
+    loss = evidence_loss(raw, torch.zeros(1, dtype=dtype))
     loss.backward()
     assert torch.isfinite(loss)
     assert raw.grad.flatten().tolist() == pytest.approx([-0.5, 0.1])  # away from both bounds

@@ -1,14 +1,40 @@
-"""The nodes that a prediction covers: on a shard all of its own, on a sample of a graph the batch."""
+"""What the models of this package share: the abstract class, and the nodes and edges that a prediction covers.
+
+On a shard of a graph a prediction covers all nodes of the shard, on a sample of a graph the nodes of the batch.
+"""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
+from typing import Self
 
 from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.graph.receptive_field import ReceptiveField
-from confgcn.models.base import Prediction
+from confgcn.models.base import AbstractMethod, Prediction
+from confgcn.models.confgcn.label_distribution import LabelDistribution
+
+
+class AbstractConfGCN(AbstractMethod):
+    """A model with a label distribution for every node.
+
+    Attributes:
+        label_distribution: the parameters of the nodes.
+        influence: how the influence of a neighbour is computed; every model has the choice ``uniform``.
+    """
+
+    per_node = ("label_distribution.raw_mu", "label_distribution.raw_precision")
+    supports_shards = True
+    supports_samples = True
+    label_distribution: LabelDistribution
+    influence: str
+
+    def with_uniform_influence(self) -> Self:
+        control = copy(self)  # shares the parameters
+        control.influence = "uniform"
+        return control
 
 
 def requested_field(graph: Graph, nodes: Tensor | None, *, depth: int) -> tuple[Tensor | None, ReceptiveField]:

@@ -115,7 +115,7 @@ def test_a_cancelled_search_keeps_its_trials_and_does_not_try_them_again(
         assert ended.code == -number
     else:
         assert ended.code == 128 + number
-        assert f"stopped by {number.name}; {len(kept)} finished trials are kept in study.db" in ended.errors
+        assert f"stopped by {number.name}; {len(kept)} finished trials are stored in study.db" in ended.errors
         assert "To go on, give the same command again" in ended.errors
     again = outside.accepts(*TUNE)
     assert again.errors.count("trial ") == 6 - len(kept)

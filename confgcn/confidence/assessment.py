@@ -8,15 +8,12 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.calibration import Calibration, fit_calibration
-from confgcn.confidence.decisions import Decision, decide
+from confgcn.confidence.decisions import DELTA, MAX_ERROR, Decision, decide
 from confgcn.confidence.label_errors import DisagreeingEdges, LabelErrors, find_disagreeing_edges, find_label_errors
 from confgcn.confidence.novelty import novelty
-from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
+from confgcn.confidence.prediction_sets import COVERAGE, PredictionSets, degree_groups
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
-
-COVERAGE = 0.9
-MAX_ERROR, DELTA = 0.05, 0.1
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,11 +60,15 @@ class CalibrationInputs:
 
     def at(self, rows: Tensor | slice) -> CalibrationInputs:
         """Those of some nodes, given by their positions or a mask."""
-        return CalibrationInputs(self.logits[rows], {name: of[rows] for name, of in self.covariates.items()})
+        return CalibrationInputs(self.logits[rows], {name: values[rows] for name, values in self.covariates.items()})
 
 
 class Calibrator(Protocol):
-    """A map from logits to log-probabilities; an instance without parameters is a candidate to fit."""
+    """A map from logits to log-probabilities; an instance without parameters is a candidate to fit.
+
+    The most probable label of a node must stay that of its logits: predicted labels are read from the logits, and
+    confidences from the calibrated probabilities.
+    """
 
     @property
     def name(self) -> str:
@@ -155,8 +159,8 @@ class Temperature:
         arguments = inputs.logits.double().numpy() / spread, labels.numpy(), scaled.standardised(inputs).numpy()
         max_slope = 0.0 if self.covariate is None else MAX_SLOPE
         bounds = [(-MAX_STEP, MAX_STEP), (-max_slope, max_slope)]
-        found = minimize(_objective, np.zeros(2), arguments, "L-BFGS-B", jac=True, bounds=bounds, options=TOLERANCES)
-        step, slope = found.x.tolist()
+        result = minimize(_objective, np.zeros(2), arguments, "L-BFGS-B", jac=True, bounds=bounds, options=TOLERANCES)
+        step, slope = result.x.tolist()
         return replace(scaled, intercept=step + math.log(spread), slope=slope)
 
     def log_probabilities(self, inputs: CalibrationInputs) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from confgcn.exceptions import DataError, UsageError
 
+MAX_ERROR, DELTA = 0.05, 0.1  # the usual five percent; the guarantee may fail in one run of ten
 NUM_THRESHOLDS = 100
 # The first test uses a quarter of the held-out nodes, but at most four times the size that passes without errors: with
 # few nodes a single error ends the search, with many the test no longer isolates the most confident ones.
@@ -64,8 +65,8 @@ def decide(
     held_out_correct: Tensor,
     confidence: Tensor,
     *,
-    max_error: float = 0.05,
-    delta: float = 0.1,
+    max_error: float = MAX_ERROR,
+    delta: float = DELTA,
 ) -> Decision:
     r"""Find the lowest confidence threshold whose error rate held-out labels certify.
 

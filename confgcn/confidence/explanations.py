@@ -9,7 +9,7 @@ from torch import Tensor
 
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod
+from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.sparse import SparseStructure
 
 
@@ -62,26 +62,36 @@ def explain(method: AbstractMethod, graph: Graph, node: int, *, limit: int = 50)
 
     (Occlusion: Zeiler, Fergus, ECCV 2014; of edges: Ying and others, GNNExplainer, NeurIPS 2019.) Of more than
     ``limit`` neighbours those of the largest influence are tried; without influences, those of the lowest degree.
+    All nodes are predicted each time, as the prior of a node without evidence depends on the others.
     """
     if not 0 <= node < graph.num_nodes:
         raise UsageError(f"node {node}: expected a position from 0 to {graph.num_nodes - 1}")
-    with_all = _log_probabilities(method, graph, node)
+    prediction = method.predict(graph)
+    with_all = _log_probabilities(prediction, node)
     label = int(with_all.argmax())
     row = slice(int(graph.neighbours.indptr[node]), int(graph.neighbours.indptr[node + 1]))
     neighbours = graph.neighbours.indices[row]
-    influence = _influence_on(method, graph, row)
+    influence = _influence_on(prediction, graph, row)
     rank_by = -graph.degrees[neighbours].double() if influence is None else influence.abs()
     tried = torch.argsort(rank_by, descending=True, stable=True)[:limit].sort().values
     effects = []
     for place in tried.tolist():
-        without = _log_probabilities(method, without_edges(graph, node, neighbours[place : place + 1]), node)
-        left = int(without.argmax())
-        neighbour, weight = int(neighbours[place]), None if influence is None else float(influence[place])
+        removed = neighbours[place : place + 1]
+        without = _log_probabilities(method.predict(without_edges(graph, node, removed)), node)
+        label_without = int(without.argmax())
+        neighbour = int(removed)
         effects.append(
-            NeighbourEffect(neighbour, graph.node_names[neighbour], with_all - without, left, left != label, weight)
+            NeighbourEffect(
+                neighbour=neighbour,
+                name=graph.node_names[neighbour],
+                change=with_all - without,
+                label_without=label_without,
+                decisive=label_without != label,
+                influence=None if influence is None else float(influence[place]),
+            )
         )
     effects.sort(key=lambda effect: -abs(float(effect.change[label])))
-    without_all = _log_probabilities(method, without_edges(graph, node, neighbours), node)
+    without_all = _log_probabilities(method.predict(without_edges(graph, node, neighbours)), node)
     not_tried, uses_edges = len(neighbours) - len(tried), not torch.equal(without_all, with_all)
     return Explanation(node, label, with_all, effects, without_all, not_tried, uses_edges)
 
@@ -89,23 +99,20 @@ def explain(method: AbstractMethod, graph: Graph, node: int, *, limit: int = 50)
 def without_edges(graph: Graph, node: int, neighbours: Tensor) -> Graph:
     """The same graph without the edges between the node and these of its neighbours, in either direction."""
     source, target = graph.adjacency.indices, graph.adjacency.rows
-    gone = (target == node) & torch.isin(source, neighbours)
-    gone |= (source == node) & torch.isin(target, neighbours)
-    counts = torch.bincount(target[~gone], minlength=graph.num_nodes)
+    removed = (target == node) & torch.isin(source, neighbours)
+    removed |= (source == node) & torch.isin(target, neighbours)
+    counts = torch.bincount(target[~removed], minlength=graph.num_nodes)
     indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-    adjacency = SparseStructure(indptr, source[~gone], graph.adjacency.shape)
-    weight = None if graph.edge_weight is None else graph.edge_weight[~gone]
+    adjacency = SparseStructure(indptr, source[~removed], graph.adjacency.shape)
+    weight = None if graph.edge_weight is None else graph.edge_weight[~removed]
     return replace(graph, adjacency=adjacency, edge_weight=weight)
 
 
-def _log_probabilities(method: AbstractMethod, graph: Graph, node: int) -> Tensor:
-    logits = method.predict(graph).logits[
-        node
-    ]  # of all nodes: the prior of a node without evidence depends on the others
-    return logits.double().log_softmax(-1)
+def _log_probabilities(prediction: Prediction, node: int) -> Tensor:
+    return prediction.logits[node].double().log_softmax(-1)
 
 
-def _influence_on(method: AbstractMethod, graph: Graph, row: slice) -> Tensor | None:
+def _influence_on(prediction: Prediction, graph: Graph, row: slice) -> Tensor | None:
     """The influences of the neighbours in this row of the adjacency without self loops."""
-    influence = method.predict(graph).influence
+    influence = prediction.influence
     return None if influence is None else influence[graph.adjacency.without_diagonal[1][row]]

@@ -137,22 +137,22 @@ def find_disagreeing_edges(
     The influence (E,) is listed as the mean of both directions: an edge without influence does no harm.
     """
     none = torch.empty(0, dtype=torch.long)
-    found = DisagreeingEdges(none, none, none.double(), None)
+    most = DisagreeingEdges(none, none, none.double(), None)
     for ends in graph.edge_blocks():
         source, target = map(torch.from_numpy, ends)
-        disagreement = torch.cat([found.disagreement, _disagreement(probabilities, source, target)])
+        disagreement = torch.cat([most.disagreement, _disagreement(probabilities, source, target)])
         order = torch.argsort(disagreement, descending=True, stable=True)[:limit]
-        source, target = torch.cat([found.source, source])[order], torch.cat([found.target, target])[order]
-        found = DisagreeingEdges(source, target, disagreement[order], None)
+        source, target = torch.cat([most.source, source])[order], torch.cat([most.target, target])[order]
+        most = DisagreeingEdges(source, target, disagreement[order], None)
     if influence is None:
-        return found
-    there = influence[_entries(graph.adjacency, found.target, found.source)]
-    back = influence[_entries(graph.adjacency, found.source, found.target)]
-    return replace(found, influence=(there + back) / 2)
+        return most
+    on_target = influence[_entries(graph.adjacency, most.target, most.source)]
+    on_source = influence[_entries(graph.adjacency, most.source, most.target)]
+    return replace(most, influence=(on_target + on_source) / 2)
 
 
 def _averaging(structure: SparseStructure) -> sp.csr_array:
-    """The matrix that takes the mean over the entries of each row."""
+    """The matrix whose product with x is the mean of x over the entries of each row."""
     counts = structure.indptr.diff()
     return SparseMatrix(structure, torch.repeat_interleave(1.0 / counts.double(), counts)).to_scipy()
 
@@ -165,11 +165,11 @@ def _averaged_columns(first: sp.csr_array, second: sp.csr_array, features: Tenso
         rows = slice(start, start + BLOCK_ROWS)
         scale[rows, 0] = _inverse_norms(sp.csr_array(features[rows].numpy()))
     width = max(1, BLOCK_NUMBERS // num_nodes)
-    found = np.empty((first.shape[0], num_features))
+    averaged = np.empty((first.shape[0], num_features))
     for start in range(0, num_features, width):
         columns = slice(start, start + width)
-        found[:, columns] = first @ (second @ (features[:, columns].numpy() * scale))
-    return found
+        averaged[:, columns] = first @ (second @ (features[:, columns].numpy() * scale))
+    return averaged
 
 
 def _unit_rows(matrix: Rows) -> Rows:
@@ -195,16 +195,16 @@ def _dense(matrix: Rows) -> FloatArray:
 
 def _entries(adjacency: SparseStructure, rows: Tensor, columns: Tensor) -> Tensor:
     """The positions of existing entries (row, column) of the adjacency; one search per entry, as rows may be long."""
-    places = []
+    positions = []
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         first, last = adjacency.indptr[row : row + 2].tolist()
-        places.append(first + int(torch.searchsorted(adjacency.indices[first:last], column)))
-    return torch.tensor(places, dtype=torch.long)
+        positions.append(first + int(torch.searchsorted(adjacency.indices[first:last], column)))
+    return torch.tensor(positions, dtype=torch.long)
 
 
 def _disagreement(probabilities: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    found, done = torch.empty(len(source), dtype=torch.float64), 0
-    for one, other in edge_blocks(source, target, width=probabilities.shape[1]):
-        found[done : done + len(one)] = 1.0 - (probabilities[one].double() * probabilities[other].double()).sum(1)
-        done += len(one)
-    return found
+    agreement = [
+        (probabilities[u].double() * probabilities[v].double()).sum(1)
+        for u, v in edge_blocks(source, target, width=probabilities.shape[1])
+    ]
+    return 1.0 - torch.cat(agreement)

@@ -8,8 +8,8 @@ from torch import Tensor
 from confgcn.confidence.neighbourhood import neighbour_mean
 from confgcn.graph import Graph
 
-STEPS = 8
-DIFFUSION = 0.5
+STEPS = 8  # of diffusion
+DIFFUSION = 0.5  # w, the weight of the neighbours
 
 
 def novelty(graph: Graph, probabilities: Tensor) -> Tensor:
@@ -21,6 +21,8 @@ def novelty(graph: Graph, probabilities: Tensor) -> Tensor:
     An unlabelled class forms a region of low confidence in the graph, whereas a single uncertain node is merely hard;
     diffusion over the neighbours separates them, as in GNNSafe (Wu, Chen, Yang, Yan, ICLR 2023). GNNSafe's energy
     -logsumexp(logits) is not used: it is zero for a method whose logits are log-probabilities.
+
+    Shapes: ``probabilities`` (N, C).
     """
     uncertainty = 1.0 - probabilities.double().max(1, keepdim=True).values
     for _ in range(STEPS):

@@ -17,6 +17,7 @@ from confgcn.graph import Graph
 
 Score = Literal["aps", "diffused", "raps", "threshold"]
 
+COVERAGE = 0.9  # the usual level in the literature
 RANK_PENALTY = 0.1  # lambda of RAPS, for a handful of classes (its paper: 0.001 to 1 for 1000 classes)
 FREE_RANKS = 1  # k_reg of RAPS: no penalty on the first label
 TIE_BREAK = 1e-9  # orders equal probabilities at random
@@ -50,7 +51,7 @@ class PredictionSets:
         probabilities: Tensor,
         nodes: Tensor,
         *,
-        coverage: float = 0.9,
+        coverage: float = COVERAGE,
         score: Score = "threshold",
         groups: Tensor | None = None,
         seed: int = 0,
@@ -83,8 +84,8 @@ def true_label_scores(graph: Graph, scores: Tensor, nodes: Tensor) -> Tensor:
 def conformal_quantile(scores: Tensor, coverage: float) -> float:
     """The ceil((n + 1) coverage)-th smallest of n scores; infinite where there are fewer than that."""
     _check_coverage(coverage)
-    place = math.ceil((len(scores) + 1) * coverage - ROUNDING)
-    return float(scores.kthvalue(place).values) if place <= len(scores) else math.inf
+    rank = math.ceil((len(scores) + 1) * coverage - ROUNDING)
+    return float(scores.kthvalue(rank).values) if rank <= len(scores) else math.inf
 
 
 def _check_coverage(coverage: float) -> None:
@@ -95,8 +96,10 @@ def _check_coverage(coverage: float) -> None:
 def group_quantiles(scores: Tensor, group: Tensor, count: int, coverage: float) -> Tensor:
     """The quantile of each of ``count`` groups, (G,); groups with too few scores (n,) are merged with the next."""
     merged = merged_groups(torch.bincount(group, minlength=count), fewest_scores(coverage))
-    of_score = merged[group]
-    quantiles = [conformal_quantile(scores[of_score == number], coverage) for number in range(int(merged.max()) + 1)]
+    merged_group = merged[group]
+    quantiles = [
+        conformal_quantile(scores[merged_group == number], coverage) for number in range(int(merged.max()) + 1)
+    ]
     return torch.tensor(quantiles, dtype=torch.float64)[merged]
 
 
@@ -111,13 +114,13 @@ def merged_groups(sizes: Tensor, least: int) -> Tensor:
 
     Merging depends on sizes only, never on scores, so the guarantee holds.
     """
-    new, held, merged = 0, 0, []
+    new, size_so_far, merged = 0, 0, []
     for size in sizes.tolist():
-        if held >= least:
-            new, held = new + 1, 0
+        if size_so_far >= least:
+            new, size_so_far = new + 1, 0
         merged.append(new)
-        held += size
-    last = new - 1 if held < least and new else new  # the remainder joins the previous group
+        size_so_far += size
+    last = new - 1 if size_so_far < least and new else new  # the remainder joins the previous group
     return torch.tensor(merged).clamp(max=last)
 
 
@@ -202,7 +205,7 @@ def coverage_report(
     probabilities: Tensor,
     nodes: Tensor,
     *,
-    coverage: float = 0.9,
+    coverage: float = COVERAGE,
     score: Score = "threshold",
     by_degree: bool = False,
     draws: int = 100,

@@ -12,7 +12,8 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
 
-from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR
+from confgcn.confidence.decisions import DELTA, MAX_ERROR
+from confgcn.confidence.prediction_sets import COVERAGE
 from confgcn.data.input_files import naming
 from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.data.transforms import ColumnStatistics, FeatureScaling, scale_features

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence import calibration as module
-from confgcn.confidence.assessment import COVERAGE, DELTA, MAX_ERROR, Assessment, assess
+from confgcn.confidence.assessment import Assessment, assess
 from confgcn.confidence.calibration import Calibration, fit_calibration, fit_flattening, flattened
 from confgcn.confidence.calibrators import CalibrationInputs
-from confgcn.confidence.decisions import decide
+from confgcn.confidence.decisions import DELTA, MAX_ERROR, decide
 from confgcn.confidence.label_errors import find_disagreeing_edges, find_label_errors
 from confgcn.confidence.novelty import novelty
-from confgcn.confidence.prediction_sets import PredictionSets, degree_groups
+from confgcn.confidence.prediction_sets import COVERAGE, PredictionSets, degree_groups
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction

@@ -30,6 +30,7 @@ from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 
 BY_DEGREE = "temperature_by_degree"
+TEMPERATURES = [Temperature(covariate=name) for name in (None, "degree", "precision")]
 
 
 def drawn(count: int, log_temperature: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,7 +51,8 @@ def degree() -> Tensor:
 
 def test_one_temperature_is_chosen_where_the_covariate_does_not_matter(degree: Tensor) -> None:
     logits, labels = drawn(800, torch.full((800,), 0.7))
-    found, losses = choose_calibrator(CalibrationInputs(logits, {"degree": degree}).at(slice(600)), labels[:600])
+    inputs = CalibrationInputs(logits, {"degree": degree}).at(slice(600))
+    found, losses = choose_calibrator(inputs, labels[:600], candidates=TEMPERATURES)
     assert isinstance(found, Temperature)
     assert found.covariate is None
     assert found.intercept == pytest.approx(0.7, abs=0.15)
@@ -60,7 +62,8 @@ def test_one_temperature_is_chosen_where_the_covariate_does_not_matter(degree: T
 
 def test_a_candidate_needs_its_covariates(degree: Tensor) -> None:
     logits, labels = drawn(800, torch.zeros(800))
-    assert set(choose_calibrator(CalibrationInputs(logits), labels)[1]) == {"none", "temperature"}
+    without = choose_calibrator(CalibrationInputs(logits), labels, candidates=TEMPERATURES)[1]
+    assert set(without) == {"none", "temperature"}
     every = CalibrationInputs(logits, {"degree": degree, "precision": degree.roll(1)})
     assert set(choose_calibrator(every, labels)[1]) == {"none", *(candidate.name for candidate in CANDIDATES)}
 

@@ -1,4 +1,4 @@
-"""The interface over all calibrators; temperatures against a fine grid and at the edges of what labels can tell."""
+"""The interface over all calibrators; temperatures against a fine grid and with extreme labels."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_labels_that_are_all_right_or_all_wrong_give_a_finite_temperature() -> N
 
 
 @pytest.mark.parametrize("logits", [torch.zeros(5, 3), torch.randn(5, 1)], ids=["equal logits", "one class"])
-def test_logits_that_say_nothing(logits: Tensor) -> None:
+def test_uninformative_logits_keep_their_softmax(logits: Tensor) -> None:
     found = fit_temperature(logits, torch.zeros(5, dtype=torch.long), {"z": torch.ones(5)}, covariate="z")
     torch.testing.assert_close(apply(found, logits, {"z": torch.ones(5)}), logits.double().log_softmax(1))
 
@@ -188,6 +188,11 @@ def test_every_calibrator_gives_probabilities_in_double_precision(fitted: Calibr
     torch.testing.assert_close(log_probabilities.exp().sum(1), torch.ones(80, dtype=torch.float64))
 
 
+def test_every_calibrator_keeps_the_predicted_label(fitted: Calibrator) -> None:
+    logits = drawn(80, 0.5)[0]
+    assert torch.equal(fitted.log_probabilities(inputs_of(logits)).argmax(1), logits.argmax(1))
+
+
 def test_every_calibrator_survives_json_to_the_last_bit(fitted: Calibrator) -> None:
     inputs = inputs_of(drawn(30, 0.5)[0])
     again = calibrator_named(fitted.name).from_json(json.loads(json.dumps(fitted.to_json())))
@@ -207,7 +212,8 @@ def test_every_calibrator_treats_each_node_by_itself(fitted: Calibrator) -> None
 
 def test_names_of_calibrators_are_unique_and_known() -> None:
     names = [calibrator.name for calibrator in (UNCALIBRATED, *CANDIDATES)]
-    assert names == ["none", "temperature", "temperature_by_degree", "temperature_by_precision"]
+    assert len(set(names)) == len(names)
+    assert {"none", "temperature", "temperature_by_degree", "temperature_by_precision"} <= set(names)  # in saved runs
     with pytest.raises(UsageError, match="unknown calibrator 'beta'"):
         calibrator_named("beta")
 

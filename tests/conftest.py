@@ -213,7 +213,7 @@ def script() -> Callable[[str], ModuleType]:
 
 @pytest.fixture
 def check_values() -> Callable[[ModuleType], None]:
-    """Dataclasses of a package are values: nobody changes one, and one that holds tensors is compared as a whole."""
+    """Dataclasses of a package are immutable, and those with tensors are compared by identity."""
 
     def check(package: ModuleType) -> None:
         found = _dataclasses_of(package)

@@ -152,7 +152,7 @@ def _chance_band(count: int, probability: float) -> tuple[float, float]:
 
     .. math:: P(K = k) = \binom{n}{k} p^k (1 - p)^{n - k}
 
-    One mean confidence p for the whole bin makes the interval no narrower.
+    One mean confidence p for all nodes of the bin makes the interval no narrower.
     """
     correct = torch.arange(count + 1, dtype=torch.float64)
     wrong = count - correct

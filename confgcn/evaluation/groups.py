@@ -76,7 +76,7 @@ def node_groups(graph: Graph, nodes: Tensor) -> dict[str, Tensor]:
     if not len(nodes):
         return {}
     degree, distance = graph.degrees[nodes], label_distance(graph)[nodes]
-    found = {
+    groups = {
         **_quartile_masks("degree", degree),
         **_quartile_masks("entropy", neighbour_label_entropy(graph)[nodes]),
         **{f"distance_{hops}": distance == hops for hops in range(1, MAX_HOPS)},
@@ -84,7 +84,7 @@ def node_groups(graph: Graph, nodes: Tensor) -> dict[str, Tensor]:
         "no_label_in_component": distance < 0,
         "isolated": degree == 0,
     }
-    return {name: mask for name, mask in found.items() if mask.any()}
+    return {name: mask for name, mask in groups.items() if mask.any()}
 
 
 def label_distance(graph: Graph) -> Tensor:

@@ -28,7 +28,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class ConfidenceGroup:
-    """A quarter of the nodes, by confidence."""
+    """One quartile of the nodes, by confidence: its mean confidence and its share of correct predictions."""
 
     mean_probability: float
     accuracy: float

@@ -20,7 +20,7 @@ def decimal(value: float | None, digits: int = 2) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number, with commas."""
+    """An integer, with commas between thousands."""
     return f"{value:,.0f}"
 
 

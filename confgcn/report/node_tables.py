@@ -42,13 +42,13 @@ class NodeTable:
 def node_tables(numbers: Numbers) -> list[NodeTable]:
     """The most and the least confident nodes, probable label errors and disagreeing edges."""
     tables = numbers["tables"]
-    found = [
+    shown = [
         _confident(numbers, tables["most_confident"], "Most confident nodes", "highest"),
         _confident(numbers, tables["least_confident"], "Least confident nodes", "lowest"),
     ]
-    found += [_labels(tables)] if tables["labels"] else []
-    found += [_edges(tables)] if tables["edges"] else []
-    return found
+    shown += [_labels(tables)] if tables["labels"] else []
+    shown += [_edges(tables)] if tables["edges"] else []
+    return shown
 
 
 def _confident(numbers: Numbers, places: Sequence[int], title: str, which: str) -> NodeTable:

@@ -18,7 +18,7 @@ MAX_BYTES = 4_500_000  # of the data; the page stays below five million
 MAX_NEIGHBOURS = 24  # of a node that are drawn
 MAX_LETTERS = 200  # of a name
 STEPS = 65_535  # of a quantity between its smallest and its largest value
-JOINERS = ("\u200c", "\u200d")  # invisible but harmless parts of letters and emoji
+JOINERS = ("\u200c", "\u200d")  # invisible but harmless: they join letters and emoji
 ESCAPES = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 Column = dict[str, Any]
@@ -75,8 +75,10 @@ def pack(numbers: Numbers, max_bytes: int = MAX_BYTES) -> PageData:
 
 
 def _few(shown: int, total: int) -> str:
-    held = f"{count(shown)} of {count(total)} nodes"
-    return f"To limit the file size the explorer holds {held}: those of the tables and the nodes nearest to them."
+    return (
+        f"To limit the file size the explorer holds {count(shown)} of {count(total)} nodes: those of the tables and "
+        "the nodes nearest to them."
+    )
 
 
 _OMISSIONS = {

@@ -95,12 +95,12 @@ def _risks(curve: Numbers) -> list[tuple[float, float]]:
 
 def groups(curves: Numbers) -> list[Figure]:
     """Accuracy and confidence by position in the graph; a property with a single group is left out."""
-    found = []
+    charts = []
     for kind, label, title in GROUPS:
         members = [group for group in curves["groups"] if _kind(group["name"]) == kind]
         if len(members) > 1:
-            found.append(_group_chart(members, label, title))
-    return found
+            charts.append(_group_chart(members, label, title))
+    return charts
 
 
 def _kind(name: str) -> str:

@@ -40,42 +40,42 @@ def _decision(record: Numbers) -> str:
 
 def data(numbers: Numbers) -> str:
     """The graph in a few sentences."""
-    found = numbers["data"]
+    graph = numbers["data"]
     sentences = [
-        f"{count(found['nodes'])} nodes, {count(found['edges'])} edges, {count(found['features'])} features and "
+        f"{count(graph['nodes'])} nodes, {count(graph['edges'])} edges, {count(graph['features'])} features and "
         f"{count(len(numbers['classes']))} classes.",
-        f"{percent(found['label_rate'], 2)} % of the nodes have a training label.",
+        f"{percent(graph['label_rate'], 2)} % of the nodes have a training label.",
     ]
-    if found["homophily"] is not None:
+    if graph["homophily"] is not None:
         sentences.append(
-            f"{percent(found['homophily'])} % of the edges between labelled nodes join equal labels (edge homophily)."
+            f"{percent(graph['homophily'])} % of the edges between labelled nodes join equal labels (edge homophily)."
         )
     return " ".join(sentences)
 
 
 def facts(numbers: Numbers) -> list[tuple[str, str]]:
     """Statistics of the graph."""
-    found = numbers["data"]
-    split, degree = found["split"], found["degree"]
+    graph = numbers["data"]
+    split, degree = graph["split"], graph["degree"]
     return [
-        ("nodes", count(found["nodes"])),
-        ("edges", count(found["edges"])),
-        ("features", count(found["features"])),
+        ("nodes", count(graph["nodes"])),
+        ("edges", count(graph["edges"])),
+        ("features", count(graph["features"])),
         ("classes", count(len(numbers["classes"]))),
-        ("label rate", f"{percent(found['label_rate'], 2)} %"),
+        ("label rate", f"{percent(graph['label_rate'], 2)} %"),
         ("train / validation / test", " / ".join(count(split[name]) for name in ("train", "validation", "test"))),
         ("degree: median, maximum", f"{degree['median']:g}, {count(degree['highest'])}"),
-        ("isolated nodes", count(found["isolated_nodes"])),
-        ("components", count(found["components"])),
-        ("components without a training label", count(found["components_without_label"])),
-        ("nodes in these components", count(found["nodes_without_label"])),
+        ("isolated nodes", count(graph["isolated_nodes"])),
+        ("components", count(graph["components"])),
+        ("components without a training label", count(graph["components_without_label"])),
+        ("nodes in these components", count(graph["nodes_without_label"])),
     ]
 
 
 def classes(numbers: Numbers) -> list[dict[str, Any]]:
     """Each class with its code and colour, its number of training labels and of predicted nodes."""
-    found = numbers["data"]
-    most = max([*found["predicted"], 1])
+    graph = numbers["data"]
+    most = max([*graph["predicted"], 1])
     return [
         {
             "code": code(number),
@@ -86,7 +86,7 @@ def classes(numbers: Numbers) -> list[dict[str, Any]]:
             "share": round(100 * predicted / most, 1),
         }
         for number, (name, given, predicted) in enumerate(
-            zip(numbers["classes"], found["training_labels"], found["predicted"], strict=True)
+            zip(numbers["classes"], graph["training_labels"], graph["predicted"], strict=True)
         )
     ]
 
@@ -94,23 +94,28 @@ def classes(numbers: Numbers) -> list[dict[str, Any]]:
 def scores(numbers: Numbers) -> list[dict[str, str]]:
     """The metrics, each with its meaning."""
     quality, num_classes = numbers["quality"], len(numbers["classes"])
-    found, raw = quality["scores"], quality["raw"]
+    metrics, raw = quality["scores"], quality["raw"]
     uniform = f"uniform probabilities over {num_classes} classes:"
     return [
-        _score("accuracy", f"{percent(found['accuracy'])} %", "share of correct labels", None),
-        _score("log loss", decimal(found["nll"], 3), f"0 = perfect; {uniform} {math.log(num_classes):.2f}", raw["nll"]),
+        _score("accuracy", f"{percent(metrics['accuracy'])} %", "share of correct labels", None),
         _score(
-            "Brier score", decimal(found["brier"], 3), f"0 = perfect; {uniform} {1 - 1 / num_classes:.2f}", raw["brier"]
+            "log loss", decimal(metrics["nll"], 3), f"0 = perfect; {uniform} {math.log(num_classes):.2f}", raw["nll"]
+        ),
+        _score(
+            "Brier score",
+            decimal(metrics["brier"], 3),
+            f"0 = perfect; {uniform} {1 - 1 / num_classes:.2f}",
+            raw["brier"],
         ),
         _score(
             "calibration error",
-            decimal(found["ece"], 3),
-            f"a calibrated model on so few nodes: {decimal(found['ece_floor'], 3)}",
+            decimal(metrics["ece"], 3),
+            f"a calibrated model on so few nodes: {decimal(metrics['ece_floor'], 3)}",
             raw["ece"],
         ),
         _score(
             "AUROC of the confidence",
-            decimal(found["auroc_correct"], 3),
+            decimal(metrics["auroc_correct"], 3),
             "separates correct from wrong labels; 0.5 = random, 1 = perfect",
             raw["auroc_correct"],
         ),
@@ -124,8 +129,8 @@ def _score(name: str, value: str, meaning: str, raw: float | None) -> dict[str, 
 
 def quality(numbers: Numbers) -> str:
     """On which nodes the metrics are evaluated, and their limits."""
-    found, about = numbers["quality"], numbers["about"]
-    if found is None:
+    evaluation, about = numbers["quality"], numbers["about"]
+    if evaluation is None:
         return "No labels were held out of training, so nothing can be evaluated."
     calibration = (
         "are not calibrated: there are too few held-out labels"
@@ -134,11 +139,11 @@ def quality(numbers: Numbers) -> str:
     )
     caveat = (
         " The same labels selected the weights and the calibration, so these values are slightly optimistic."
-        if found["is_selection"] or found["evaluated_on"] != "test nodes"
+        if evaluation["is_selection"] or evaluation["evaluated_on"] != "test nodes"
         else ""
     )
     return (
-        f"Evaluated on {count(found['count'])} {found['evaluated_on']}, which were not used for training. "
+        f"Evaluated on {count(evaluation['count'])} {evaluation['evaluated_on']}, which were not used for training. "
         f"Probabilities {calibration}.{caveat}"
     )
 

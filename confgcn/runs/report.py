@@ -65,9 +65,7 @@ def _about(run: Run, environment: dict[str, Any], directory: RunDirectory) -> di
         "version": environment["versions"].get("confgcn", "unknown"),
         "predicted": graph.num_nodes - len(graph.train),
         "training_labels": len(graph.train),
-        "targets": run.settings.targets.model_dump(),
         "decisions": run.metrics["decisions"],
-        "cross_fitted": run.held_out is not None,
         "calibration": run.calibration.name,
     }
 

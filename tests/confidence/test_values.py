@@ -6,5 +6,5 @@ from types import ModuleType
 import confgcn.confidence
 
 
-def test_what_is_found_is_a_value(check_values: Callable[[ModuleType], None]) -> None:
+def test_dataclasses_are_immutable_and_tensors_are_not_compared(check_values: Callable[[ModuleType], None]) -> None:
     check_values(confgcn.confidence)

@@ -1,4 +1,4 @@
-"""Numbers of a made-up run, as the page of a run takes them."""
+"""Numbers of a made-up run, as the functions of the report expect them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def page_numbers() -> PageNumbers:
     return made_up
 
 
+@pytest.fixture
+def numbers() -> dict[str, Any]:
+    """A made-up run on six nodes and four edges."""
+    return made_up([f"n{i}" for i in range(6)], ["x", "y", "z"], [(0, 1), (1, 2), (2, 3), (1, 3)])
+
+
 def made_up(
     names: Sequence[str], classes: Sequence[str], edges: Sequence[tuple[int, int]], *, graph: str = "made up"
 ) -> dict[str, Any]:
@@ -38,14 +44,14 @@ def made_up(
     bins = [{"count": 5, "confidence": 0.4, "accuracy": 0.5, "low": 0.2, "high": 0.8}]
     bins += [{"count": 9, "confidence": 0.9, "accuracy": 0.6, "low": 0.7, "high": 1.0}]
     curve = {"reliability": bins, "risk_coverage": {"coverage": [0.5, 1.0], "risk": [0.1, 0.25]}}
-    parts = [
+    groups = [
         {"name": f"{kind}_q{k}", "count": 3, "accuracy": 0.7, "confidence": 0.6 + k / 20}
         for kind in ("degree", "entropy")
         for k in (1, 2, 4)
     ]
     card = {"accuracy": 0.75, "nll": 0.6, "brier": 0.3, "ece": 0.05, "ece_floor": 0.02, "auroc_correct": 0.8}
     label = probability.argmax(1).tolist()
-    doubtful = {"node": names[0], "place": 0}
+    first = {"node": names[0], "place": 0}
     return {
         "about": {
             "graph": graph,
@@ -56,10 +62,8 @@ def made_up(
             "version": "1.2.3",
             "predicted": size - 1,
             "training_labels": 1,
-            "cross_fitted": False,
             "calibration": "temperature_by_degree",
             "decisions": [decision_record()],
-            "targets": {"coverage": 0.9, "max_error": 0.05, "delta": 0.1},
         },
         "classes": list(classes),
         "data": {
@@ -84,7 +88,7 @@ def made_up(
             "count": 14,
             "scores": card,
             "raw": card,
-            "curves": {"raw": curve, "calibrated": curve, "groups": parts},
+            "curves": {"raw": curve, "calibrated": curve, "groups": groups},
             "confusion": (np.arange(width * width).reshape(width, width) % 7).tolist(),
         },
         "training": {
@@ -126,9 +130,7 @@ def made_up(
             "most_confident": order[::-1][:20],
             "least_confident": order[:20],
             "num_label_errors": 1,
-            "labels": [{**doubtful, "label": classes[0], "suggested": classes[-1], "score": "-0.5"}],
-            "edges": [
-                {**doubtful, "neighbour": names[-1], "other": size - 1, "disagreement": "0.9", "influence": "0.1"}
-            ],
+            "labels": [{**first, "label": classes[0], "suggested": classes[-1], "score": "-0.5"}],
+            "edges": [{**first, "neighbour": names[-1], "other": size - 1, "disagreement": "0.9", "influence": "0.1"}],
         },
     }

@@ -156,6 +156,10 @@ def _parsed(path: Path, text: _Separated, is_text: Callable[[str], bool]) -> _Co
                 continue
             _raise_for_record(path)
             raise DataError(f"{path}: not readable as CSV ({brief(error)})") from None
+        except pa.ArrowException as error:
+            if "thread" in str(error):  # that pyarrow reads with, and that has no room under a limit of memory
+                raise MemoryError(f"{path}: {brief(error)}") from None
+            raise
 
 
 def _batches(text: _Separated, block_bytes: int) -> Iterator[Any]:

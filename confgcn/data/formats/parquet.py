@@ -59,7 +59,9 @@ def _opened(path: Path) -> Iterator[Any]:
         try:
             yield parquet.ParquetFile(stream)
         except (pa.ArrowException, OSError, ValueError) as error:
-            if isinstance(error, ConfGCNError) or (isinstance(error, OSError) and error.errno is not None):
+            if isinstance(error, ConfGCNError | MemoryError) or (
+                isinstance(error, OSError) and error.errno is not None
+            ):
                 raise
             problem = str(error).partition("\n")[0]
             raise CorruptFileError(f"{path}: not a readable Parquet file ({brief(problem)})") from None

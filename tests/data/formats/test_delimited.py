@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -241,3 +242,14 @@ def by_csv_module(path: Path, content: bytes) -> tuple[list[tuple[str, ...]], li
     except DataError:
         return None
     return ([row for row, _ in rows], [line for _, line in rows]) if all(len(row) == 2 for row, _ in rows) else None
+
+
+def test_a_reading_thread_that_cannot_start_is_a_lack_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise pa.ArrowException("Unknown error: Failed to launch worker thread: Resource temporarily unavailable")
+
+    monkeypatch.setattr(delimited.arrow_csv, "open_csv", fails)
+    with pytest.raises(MemoryError, match=r"table\.csv: .*worker thread"):
+        read_delimited(saved(tmp_path, "a,b\n1,2\n"))

@@ -75,7 +75,7 @@ def tsv_gz_folder(folder: Path) -> Any:
 
 
 def parquet_folder(folder: Path) -> Any:
-    return written(folder / "parquet", raw(SHUFFLED), tables="parquet")
+    return written(folder / "parquet", raw(SHUFFLED), folder_format="parquet")
 
 
 def own_npz(folder: Path) -> Any:
@@ -178,7 +178,7 @@ def test_the_same_bits_are_not_those_of_any_graph(reference: ConfGCNClassifier) 
 def test_the_command_line_leaves_the_same_file_for_any_format(reference: ConfGCNClassifier, tmp_path: Path) -> None:
     found = []
     for tables, order in (("csv", None), ("parquet", SHUFFLED)):
-        write_graph(raw(order), tmp_path / tables, tables=tables)
+        write_graph(raw(order), tmp_path / tables, folder_format=tables)
         out = tmp_path / f"run-{tables}"
         train(RunRequest(tmp_path / tables, seed=3, overrides={"epochs": 20}, out=out), notify=lambda _: None)
         found.append((out / "predictions.csv").read_bytes())
@@ -193,7 +193,7 @@ def test_a_round_trip_through_every_format_changes_no_byte(tmp_path: Path) -> No
     write_graph(raw(SHUFFLED), last)
     for station in stations:
         tables = "parquet" if station == "c" else "csv"
-        write_graph(read_graph(last), tmp_path / station, tables=tables)
+        write_graph(read_graph(last), tmp_path / station, folder_format=tables)
         last = tmp_path / station
     for name in ("nodes.csv", "edges.csv"):
         assert (tmp_path / "d" / name).read_bytes() == (tmp_path / "csv" / name).read_bytes()

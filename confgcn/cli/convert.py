@@ -23,7 +23,7 @@ def convert(
     out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables or for --mapped.")],
     tables: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of tables.")] = "csv",
     mapped: Annotated[
-        bool, typer.Option("--mapped", help="A folder that is mapped and not read, for graphs larger than memory.")
+        bool, typer.Option("--mapped", help="A folder of memory-mapped arrays, for graphs larger than memory.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: AsJson = False,
@@ -41,7 +41,7 @@ def convert(
     # realpath, because it also resolves links that point at each other
     target, *inputs = (Path(os.path.realpath(path)) for path in (out, *input_files(graph_input)))
     if any(target in (path, path.parent) for path in inputs):
-        raise UsageError(f"{out} is what is read, or its folder: a graph is not written over itself")
+        raise UsageError(f"{out} is the input, or its folder: a graph is not written over itself")
     files = _write_mapped(graph_input, out, overwrite) if mapped else _write(graph_input, out, tables, overwrite)
     if as_json:
         print_json({"files": [str(file) for file in files]})
@@ -55,7 +55,7 @@ def _write(graph_input: GraphInput, out: Path, tables: Literal["csv", "parquet"]
     raw = graph_input.raw()
     for text in raw.notices:
         notice(text)
-    return write_graph(raw, out, tables=tables, overwrite=overwrite)
+    return write_graph(raw, out, folder_format=tables, overwrite=overwrite)
 
 
 def _write_mapped(graph_input: GraphInput, out: Path, overwrite: bool) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Where a command's graph is: one set of options for every command that takes one."""
+"""The options that describe a graph, the same for every command that takes one."""
 
 from __future__ import annotations
 
@@ -45,30 +45,35 @@ def graph_options(
     ] = None,
     add_features: Annotated[
         list[str] | None,
-        typer.Option(help="degree, positional or identity: made from the graph itself.", rich_help_panel=FILES),
+        typer.Option(help="degree, positional or identity: computed from the edges.", rich_help_panel=FILES),
     ] = None,
     validation: Annotated[
-        float, typer.Option(help="Share of the labels to validate on; none: each in turn.", rich_help_panel=FILES)
+        float, typer.Option(help="Share of the labels to validate on; 0: cross-validation.", rich_help_panel=FILES)
     ] = 0.0,
     test: Annotated[
         float, typer.Option(help="Share of the labels to hold out for a test.", rich_help_panel=FILES)
     ] = 0.0,
-    source: Annotated[str | None, typer.Option(help="Where an edge begins.", rich_help_panel=TABLES)] = None,
-    target: Annotated[str | None, typer.Option(help="Where it ends.", rich_help_panel=TABLES)] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="Id of a node.", rich_help_panel=TABLES)] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Label of a node; a blank is unknown.", rich_help_panel=TABLES)
+    source: Annotated[str | None, typer.Option(help="Column of the source of an edge.", rich_help_panel=TABLES)] = None,
+    target: Annotated[str | None, typer.Option(help="Column of its target.", rich_help_panel=TABLES)] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column of the id of a node.", rich_help_panel=TABLES)
     ] = None,
-    split: Annotated[str | None, typer.Option(help="train, validation or test.", rich_help_panel=TABLES)] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of the label; blank: unknown.", rich_help_panel=TABLES)
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Column of train, validation or test.", rich_help_panel=TABLES)
+    ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Leave this column out.", rich_help_panel=TABLES)] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(help="This column has names, whatever they look like.", rich_help_panel=TABLES)
+        list[str] | None,
+        typer.Option(help="Read this column as categories, even if it has numbers.", rich_help_panel=TABLES),
     ] = None,
     impute: Annotated[
         bool, typer.Option("--impute", help="Fill gaps with the mean of their column.", rich_help_panel=TABLES)
     ] = False,
     allow_edgeless: Annotated[
-        bool, typer.Option("--allow-edgeless", help="Take a graph without edges.", rich_help_panel=TABLES)
+        bool, typer.Option("--allow-edgeless", help="Accept a graph without edges.", rich_help_panel=TABLES)
     ] = False,
     data_dir: DataDir = None,
     config: ConfigFile = None,
@@ -99,7 +104,7 @@ def graph_options(
     )
     if graph in GRAPH_NAMES:
         if edges or nodes or features or structural or shares.any or options != TableOptions():
-            raise UsageError(f"{graph} is a named graph, whose files, columns and split are known")
+            raise UsageError(f"{graph} is a data set, whose files, columns and split are fixed")
         if Path(str(graph)).exists():
             notice(f"{graph} is the data set of that name; for the file or folder here, give ./{graph}")
         return NamedGraph(str(graph), data_dir)
@@ -109,7 +114,7 @@ def graph_options(
 
 def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all of ``graph_options``; the command receives the graph input they describe first."""
-    asked = inspect.signature(graph_options).parameters
+    options = inspect.signature(graph_options).parameters
     hints = {
         **_hints(command),
         **_hints(graph_options),
@@ -117,14 +122,14 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_graph(**given: Any) -> None:
-        described = {name: given.pop(name) for name in asked}
+        described = {name: given.pop(name) for name in options}
         with _also_read_from(described["config"]):
             command(graph_options(**described), **given)
 
     own = list(inspect.signature(command).parameters.values())[1:]
     merged = [
         parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*asked.values(), *own)
+        for parameter in (*options.values(), *own)
     ]
     with_graph.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
     with_graph.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
@@ -133,7 +138,7 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _also_read_from(config: Path | None) -> Iterator[None]:
-    """An option that cannot be used may stand in that file, and not in what was typed."""
+    """Name the configuration file in usage errors: the option may come from there."""
     try:
         yield
     except UsageError as error:
@@ -148,7 +153,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _check_named(graph: str | None, edges: Path | None) -> None:
-    """Before anything heavy is imported: is there a graph at all?"""
+    """Refuse a missing or unknown graph, before torch is imported."""
     if not graph and edges is None:
         raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
     if graph and not is_path(graph):

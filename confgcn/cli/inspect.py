@@ -1,4 +1,4 @@
-"""``confgcn inspect``: what is in a graph, before anyone trains on it."""
+"""``confgcn inspect``: check and summarise a graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def inspect(
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Check a graph before anyone trains on it, and say in plain words what is in it.
+    """Check a graph before training on it, and summarise it.
 
     For example: confgcn inspect mygraph/
 

@@ -1,4 +1,7 @@
-"""A graph as somebody gave it, and the one order it is put in: no format and no order of rows changes a result."""
+"""RawGraph: a graph as it was read, and its conversion to a Graph in natural order.
+
+The order is the same for every format and every order of rows, so neither changes a result.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,7 @@ from confgcn.graph.graph import SPLITS
 from confgcn.graph.validation import IntArray
 from confgcn.sparse import SparseMatrix, SparseStructure
 
-SPARSE_BELOW = 0.25  # share of values other than zero: below it features are kept sparse, whatever they came as
-
+SPARSE_BELOW = 0.25  # share of non-zero values below which features are stored sparse
 MOST_DIGITS = 18  # of a 64-bit integer
 
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
@@ -28,20 +30,20 @@ _DIGITS = re.compile(r"(\d+)", re.ASCII)
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """Nodes in the order they came, ids and labels as text.
+    """Nodes in the order of the input, ids and labels as text.
 
     Attributes:
         ids: N distinct texts.
         edges: (M, 2), positions in ``ids``; direction, order and repetition do not matter.
         features: (N, F) numbers, an array or a scipy sparse matrix; None where none were given.
-        feature_names: F distinct texts; None where columns are known by their place alone. A level of a category is
+        feature_names: F distinct texts; None where columns have no names. A level of a category is
             a column ``name=level`` of zeros and ones.
         labels: N texts, None for unknown.
         split: N texts, each of ``SPLITS`` or ""; None where there is no split: then every labelled node is trained on.
         class_names: in order; None for those of the labels in natural order.
-        notices: what reading it has found that a user should know.
+        notices: what a user should know about the input.
         edge_weight: (M,), finite and not negative, the same in both directions; None: all one.
-        num_described: ids from this place on are named by edges alone, and their features mean nothing; None: no such.
+        num_described: ids from this position on appear only in edges and have no features; None: all have.
     """
 
     name: str
@@ -57,28 +59,28 @@ class RawGraph:
     edge_weight: Any = None
 
     def check(self) -> None:
-        """Everything that :meth:`build` would refuse but for features that are not there."""
+        """Raise the errors of :meth:`build`, except that for missing features."""
         self._check_nodes()
         edges = checks.checked_edges(self.edges, len(self.ids))
         if self.edge_weight is not None:
             checks.checked_edge_weights(self.edge_weight, len(edges))
         labels, class_names = self._numbered_labels()
         checks.checked_names(class_names, "class", len(class_names))
-        self._parts(labels)
+        self._split_nodes(labels)
         if self.features is not None:
             checks.checked_features(self.features, len(self.ids))
             if self.feature_names is not None:
                 checks.checked_names(self.feature_names, "feature", self.features.shape[1])
 
     def build(self, structural: Sequence[str] = ()) -> Graph:
-        """Check everything, put nodes, columns and classes in natural order, and keep wide features sparse.
+        """Check everything, put nodes, features and classes in natural order, and store sparse features sparse.
 
-        ``structural`` features, which the graph gives by itself, are added to those given.
+        ``structural`` names features to add that are computed from the edges.
         """
         self._check_nodes()
         if self.features is None and not structural:
             raise DataError(
-                f"{self.name}: there are no features; ask for some that the graph itself gives: "
+                f"{self.name}: there are no features; add some that are computed from the edges: "
                 f"--add-features {', '.join(KINDS)}{''.join(f'. {text}' for text in self.notices)}"
             )
         order = natural_order(self.ids)
@@ -96,7 +98,7 @@ class RawGraph:
             _compact(features),
             labels[order],
             edge_weight=self.edge_weight,
-            **{part: place[positions] for part, positions in self._parts(labels).items()},
+            **{split: place[nodes] for split, nodes in self._split_nodes(labels).items()},
             node_names=names,
             class_names=class_names,
             name=self.name,
@@ -117,15 +119,15 @@ class RawGraph:
         numbers = {name: number for number, name in enumerate(names)}
         unknown = next((text for text in found if text not in numbers), None)
         if unknown is not None:
-            raise DataError(f"{self.name}: label {checks.shown(unknown)} is none of the classes {listed(names)}")
+            raise DataError(f"{self.name}: label {checks.shown(unknown)} is not one of the classes {listed(names)}")
         return np.array([-1 if text is None else numbers[text] for text in texts], dtype=np.int64), names
 
-    def _parts(self, labels: IntArray) -> dict[str, IntArray]:
+    def _split_nodes(self, labels: IntArray) -> dict[str, IntArray]:
         if self.split is None:
             return {"train": np.flatnonzero(labels >= 0)}
         if len(self.split) != len(self.ids):
             raise DataError(
-                f"{self.name}: expected one part of the split per node, {len(self.ids)}, got {len(self.split)}"
+                f"{self.name}: expected one entry of the split per node, {len(self.ids)}, got {len(self.split)}"
             )
         split = np.array(self.split, dtype=object)
         wrong = next((text for text in dict.fromkeys(self.split) if text not in (*SPLITS, "")), None)
@@ -138,7 +140,7 @@ class RawGraph:
                 f"{self.name}: node {checks.shown(self.ids[first])} is in the {split[first]} set and has no label "
                 f"({len(unlabelled)} such nodes)"
             )
-        return {part: np.flatnonzero(split == part) for part in SPLITS}
+        return {name: np.flatnonzero(split == name) for name in SPLITS}
 
     def _ordered_features(self, order: IntArray) -> tuple[Any, tuple[str, ...]]:
         if self.features is None:
@@ -158,7 +160,7 @@ class RawGraph:
 
 
 def numbered_features(count: int) -> tuple[str, ...]:
-    """The names of columns that are known by their place alone."""
+    """Names for features that have none: f0, f1, ..."""
     return tuple(f"f{place}" for place in range(count))
 
 
@@ -168,12 +170,12 @@ def _with_structural(
     names = structural_names(adjacency, nodes, kinds)
     made = structural_features(adjacency, nodes, names)
     every = (*(feature_names or numbered_features(features.shape[1])), *names)
-    order = natural_order(every)  # as a graph has it that was written and read again
+    order = natural_order(every)  # that of the same graph after writing and reading
     return sp.hstack([sp.csr_matrix(features), made]).tocsr()[:, order], tuple(every[column] for column in order)
 
 
 def raw_from_graph(graph: Graph) -> RawGraph:
-    """The graph as it could have been given, every edge once: building it gives the same graph again."""
+    """The input that gives this graph, with every edge once."""
     structure = graph.neighbours
     source, target = structure.indices.numpy(), structure.rows.numpy()
     features = graph.features
@@ -212,19 +214,18 @@ def _numbered(texts: Sequence[str]) -> IntArray | None:
 
 
 def natural_key(text: str) -> tuple[list[tuple[bool, int, str]], str]:
-    """What texts are put in natural order by; the text itself comes last, for 01 and 1 are not the same."""
-    words = _DIGITS.split(text)  # words and runs of digits in turn
-    parts = [_part(word, is_number=bool(place % 2)) for place, word in enumerate(words) if word]
-    return parts, text
+    """The key of natural order; the text itself comes last, so that 01 and 1 are ordered too."""
+    pieces = _DIGITS.split(text)  # other characters and runs of digits in turn
+    return [_piece_key(piece, is_number=bool(place % 2)) for place, piece in enumerate(pieces) if piece], text
 
 
-def _part(word: str, *, is_number: bool) -> tuple[bool, int, str]:
-    digits = word.lstrip("0")
-    return (False, len(digits), digits) if is_number else (True, 0, word)
+def _piece_key(piece: str, *, is_number: bool) -> tuple[bool, int, str]:
+    digits = piece.lstrip("0")
+    return (False, len(digits), digits) if is_number else (True, 0, piece)
 
 
 def _compact(features: Any) -> Any:
-    """Sparse where few values are other than zero, dense elsewhere: the same numbers are kept the same way."""
+    """Sparse where few values are not zero, else dense, however the features came."""
     if sp.issparse(features):
         kept = features.tocsr().copy()
         kept.sum_duplicates()

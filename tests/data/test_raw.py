@@ -64,7 +64,7 @@ def test_every_labelled_node_is_trained_on_unless_there_is_a_split() -> None:
         ({"split": ["test", "train", ""]}, "'b9' is in the train set and has no label"),
         ({"split": ["dev", "", ""]}, "split 'dev': expected train, validation, test"),
         ({"labels": ["x"]}, "one label per node, 3, got 1"),
-        ({"class_names": ["x"]}, "label 'y' is none of the classes x"),
+        ({"class_names": ["x"]}, "label 'y' is not one of the classes x"),
         ({"features": np.array([["1"], ["2"], ["3"]])}, "expected numbers"),
         ({"feature_names": ["a", "a"]}, "feature names: 'a' occurs twice"),
         ({"features": np.ones((2, 2))}, r"shape \(3, at least 1\)"),
@@ -90,7 +90,7 @@ def test_a_graph_and_its_raw_form_are_the_same(small_graph: Graph) -> None:
     ("changes", "message"),
     [
         ({"split": ["test", "train", ""]}, "'b9' is in the train set and has no label"),
-        ({"split": ["", ""]}, "g: expected one part of the split per node, 3, got 2"),
+        ({"split": ["", ""]}, "g: expected one entry of the split per node, 3, got 2"),
         ({"labels": ["x"]}, "one label per node, 3, got 1"),
         ({"class_names": ["x", "x", "y"]}, "class names: 'x' occurs twice"),
         ({"features": np.full((3, 1), np.nan)}, "row 0, column 0 is NaN"),

@@ -54,6 +54,8 @@ class FileFormat:
         read: reads the graph.
         write: None where graphs are not written in this format.
         has_columns: whether :class:`TableOptions` and tables of nodes apply.
+        is_folder: whether a graph is written as a folder.
+        keeps_weights: whether edge weights are written.
     """
 
     name: str
@@ -63,6 +65,8 @@ class FileFormat:
     read: Callable[[FileRequest], RawGraph]
     write: Writer | None = None
     has_columns: bool = False
+    is_folder: bool = False
+    keeps_weights: bool = False
 
 
 @dataclass(frozen=True)

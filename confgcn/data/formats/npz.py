@@ -214,5 +214,5 @@ def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
     return [path]
 
 
-FORMAT = FileFormat("npz", "a .npz file", (".npz",), _is_own, _read, _write)
+FORMAT = FileFormat("npz", "a .npz file", (".npz",), _is_own, _read, _write, keeps_weights=True)
 CITATION = FileFormat("citation_npz", "a .npz file with an adjacency matrix", (".npz",), _is_npz, _read_citation)

@@ -22,7 +22,7 @@ from confgcn.data.formats.format import FileFormat, FileRequest, ObjectFormat
 from confgcn.data.formats.objects import dgl, graphs, matrices, networkx, pandas, pyg
 from confgcn.data.formats.objects.node_data import NodeData
 from confgcn.data.formats.table import TableOptions, listed
-from confgcn.data.input_files import naming
+from confgcn.data.input_files import COMPRESSED_SUFFIXES, naming
 from confgcn.data.raw import RawGraph
 from confgcn.data.structural import is_structural
 from confgcn.exceptions import DataError, UsageError, unknown_name
@@ -77,25 +77,17 @@ def read_graph(
         return _check_features(found.read(request), like)
 
 
-def write_graph(raw: RawGraph, path: Path, *, tables: str = "csv", overwrite: bool = False) -> list[Path]:
-    """Write a graph so that reading it gives the same graph: by the suffix of the path, else a folder of ``tables``.
+def write_graph(raw: RawGraph, path: Path, *, folder_format: str = "csv", overwrite: bool = False) -> list[Path]:
+    """Write a graph so that reading it gives the same graph: by the suffix of the path, or as a folder.
 
     All files are written or none. What exists is replaced only to ``overwrite``. Returns the files.
     """
-    folders = {row.name: row for row in FILE_FORMATS if row.write is not None and _is_folder_format(row)}
-    if tables not in folders:
-        raise unknown_name("format of tables", tables, folders)
-    suffix = path.suffix.lower()
-    by_suffix = next((row for row in FILE_FORMATS if row.write is not None and suffix in row.suffixes), None)
-    if suffix == ".gz" or (by_suffix is not None and _is_folder_format(by_suffix)):
-        files = " or ".join(s for row in FILE_FORMATS if row.write and not _is_folder_format(row) for s in row.suffixes)
-        raise UsageError(f"{path}: tables are written to a folder; give a path without a suffix, or {files}")
-    chosen = by_suffix or folders[tables]
-    if raw.edge_weight is not None and chosen.name != "npz":
-        raise UsageError(f"{path}: edge weights can be written to a .npz archive only; give a path that ends in .npz")
-    write = chosen.write
-    assert write is not None  # the row was chosen for it
-    return write(raw, path, overwrite=overwrite)
+    chosen = _format_to_write(path, folder_format)
+    if raw.edge_weight is not None and not chosen.keeps_weights:
+        able = " or ".join(suffix for row in FILE_FORMATS if row.keeps_weights for suffix in row.suffixes)
+        raise UsageError(f"{path}: edge weights cannot be written in this format; give a path that ends in {able}")
+    assert chosen.write is not None  # the row was chosen for it
+    return chosen.write(raw, path, overwrite=overwrite)
 
 
 def raw_graph(
@@ -155,9 +147,17 @@ def _file_format(path: Path) -> FileFormat:
     return found
 
 
-def _is_folder_format(row: FileFormat) -> bool:
-    """Is a graph written as a folder of tables?"""
-    return row in (tables.CSV, tables.PARQUET)
+def _format_to_write(path: Path, folder_format: str) -> FileFormat:
+    written = [row for row in FILE_FORMATS if row.write is not None]
+    folders = {row.name: row for row in written if row.is_folder}
+    if folder_format not in folders:
+        raise unknown_name("format of a folder", folder_format, folders)
+    suffix = path.suffix.lower()
+    by_suffix = next((row for row in written if suffix in row.suffixes), folders[folder_format])
+    if suffix in COMPRESSED_SUFFIXES or (by_suffix.is_folder and suffix in by_suffix.suffixes):
+        files = " or ".join(suffix for row in written if not row.is_folder for suffix in row.suffixes)
+        raise UsageError(f"{path}: tables are written to a folder; give a path without a suffix, or {files}")
+    return by_suffix
 
 
 def _refuse_table_options(request: FileRequest) -> None:

@@ -158,4 +158,6 @@ def _write(raw: RawGraph, path: Path, *, overwrite: bool) -> list[Path]:
     return [write_store(arrays_of_graph(raw.build()), path, overwrite=overwrite)]
 
 
-FORMAT = FileFormat("mapped", "a memory-mapped graph written by confgcn convert --mapped", (), is_store, _read, _write)
+FORMAT = FileFormat(
+    "mapped", "a memory-mapped graph written by confgcn convert --mapped", (), is_store, _read, _write, is_folder=True
+)

@@ -145,8 +145,22 @@ def _is_table(path: Path) -> bool:
 
 DESCRIPTION = "edges.csv (or .tsv, .parquet) and nodes.csv"
 PARQUET = FileFormat(
-    "parquet", DESCRIPTION, (".parquet",), _is_parquet, read_tables, partial(write_tables, _parquet_tables), True
+    "parquet",
+    DESCRIPTION,
+    (".parquet",),
+    _is_parquet,
+    read_tables,
+    partial(write_tables, _parquet_tables),
+    has_columns=True,
+    is_folder=True,
 )
 CSV = FileFormat(
-    "csv", DESCRIPTION, (".csv", ".tsv", ".txt"), _is_table, read_tables, partial(write_tables, _csv_tables), True
+    "csv",
+    DESCRIPTION,
+    (".csv", ".tsv", ".txt"),
+    _is_table,
+    read_tables,
+    partial(write_tables, _csv_tables),
+    has_columns=True,
+    is_folder=True,
 )

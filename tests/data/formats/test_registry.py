@@ -52,7 +52,7 @@ def test_every_format_of_a_table_gives_the_same_graph(folder: Path) -> None:
     (folder / "nodes.csv").unlink()
     assert read_graph(folder).build().fingerprint == wanted
     parquet = folder.parent / "parquet"
-    write_graph(read_graph(folder), parquet, tables="parquet")
+    write_graph(read_graph(folder), parquet, folder_format="parquet")
     assert read_graph(parquet).build().fingerprint == wanted
 
 
@@ -126,7 +126,7 @@ def test_g12_a_wrong_suffix_is_read_by_content_or_refused(folder: Path) -> None:
     with pytest.raises(DataError, match="not a Parquet file, whatever its name says"):
         read_graph(folder)
     (folder / "nodes.parquet").rename(folder / "nodes.csv")
-    write_graph(read_graph(folder), folder.parent / "other", tables="parquet")
+    write_graph(read_graph(folder), folder.parent / "other", folder_format="parquet")
     (folder.parent / "other" / "nodes.parquet").rename(folder / "nodes.csv")
     assert read_graph(folder).labels == ["p", "q", None]
 
@@ -270,8 +270,7 @@ WRITTEN = [row for row in FILE_FORMATS if row.write is not None]
 @pytest.mark.parametrize("row", WRITTEN, ids=lambda row: row.name)
 def test_what_a_format_writes_it_recognises_first_and_reads_back(folder: Path, row: FileFormat) -> None:
     raw = read_graph(folder)
-    is_folder = row in (tables.CSV, tables.PARQUET) or not row.suffixes
-    path = folder.parent / ("written" if is_folder else f"written{row.suffixes[0]}")
+    path = folder.parent / ("written" if row.is_folder else f"written{row.suffixes[0]}")
     assert row.write is not None
     files = row.write(raw, path, overwrite=False)
     assert all(file.exists() for file in files)

@@ -90,7 +90,7 @@ def put(path: Path, content: bytes) -> None:
 
 def through(raw: RawGraph, folder: Path, kind: str) -> RawGraph:
     path = folder / kind
-    write_graph(raw, path, tables="parquet" if kind == "parquet" else "csv")
+    write_graph(raw, path, folder_format="parquet" if kind == "parquet" else "csv")
     return read_graph(path, TableOptions(allow_edgeless=True))
 
 
@@ -126,7 +126,7 @@ def test_the_bits_of_small_and_negative_numbers_come_back(tmp_path: Path) -> Non
 
 def test_the_files_that_were_written_are_named(tmp_path: Path) -> None:
     assert write_graph(small(), tmp_path / "g.npz") == [tmp_path / "g.npz"]
-    assert write_graph(small(), tmp_path / "deep" / "g", tables="parquet") == [
+    assert write_graph(small(), tmp_path / "deep" / "g", folder_format="parquet") == [
         tmp_path / "deep" / "g" / "nodes.parquet",
         tmp_path / "deep" / "g" / "edges.parquet",
     ]
@@ -181,8 +181,8 @@ def test_parts_of_another_graph_are_left_and_named(tmp_path: Path, rival: str) -
 def test_a_table_alone_has_no_place_for_a_graph(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tables are written to a folder"):
         write_graph(small(), tmp_path / "g.csv")
-    with pytest.raises(UsageError, match="unknown format of tables 'xlsx'"):
-        write_graph(small(), tmp_path / "g", tables="xlsx")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="unknown format of a folder 'xlsx'"):
+        write_graph(small(), tmp_path / "g", folder_format="xlsx")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "graph.graphml"])
@@ -218,5 +218,5 @@ def test_characters_that_a_format_has_not_are_named(tmp_path: Path, kind: str, t
 @pytest.mark.parametrize("name", ["graph.graphml", "folder"])
 def test_formats_without_edge_weights_refuse_to_drop_them(tmp_path: Path, name: str) -> None:
     graph = Graph.build([(0, 1)], np.eye(2), [0, 1], edge_weight=[3.0])
-    with pytest.raises(UsageError, match=r"edge weights can be written to a \.npz archive only"):
+    with pytest.raises(UsageError, match=r"edge weights cannot be written .*ends in \.npz"):
         write_graph(raw_from_graph(graph), tmp_path / name)

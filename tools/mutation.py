@@ -1,4 +1,4 @@
-"""How many small faults in the code do the tests notice? Mutation testing of the packages whose numbers matter most.
+"""Mutation testing: the share of small faults that the tests notice, in the packages that compute results.
 
     python tools/mutation.py [--seed N] [--count N] [--workers N]
 
@@ -8,9 +8,9 @@ package are run up to the first that fails, those of the file of the same name f
 refuses to compile or warns of (``is`` beside a literal), and those that differ in annotations alone, which are never
 evaluated.
 
-All happens in copies of the package and its tests, one for each worker. Outcomes are kept as they come: what was killed
-stays killed until its module changes, what survived is tried again when the tests have changed. So a run that was
-interrupted goes on where it was, and the report of a seed is written anew at the end.
+Each worker has its own copy of the package and its tests. Outcomes are recorded as they come: a killed mutant is not
+tried again until its module changes, a survivor until its tests change. So an interrupted run continues where it was,
+and the report of a seed is written anew at the end.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("model", "ops", "confidence", "evaluation")
+PACKAGES = ("models/confgcn", "ops", "confidence", "evaluation")
 OUTCOMES = ROOT / "benchmarks" / "results" / "mutants.jsonl"
 REPORT = ROOT / "benchmarks" / "results" / "mutation.json"
 EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.toml")
 
 # Tests that take longer than all others of their folder together. To leave them out can only lower the rate.
 LEFT_OUT = (
-    "tests/model/test_memory.py",
+    "tests/models/confgcn/test_memory.py",
     "tests/confidence/test_calibration.py::test_a_gain_within_its_noise_is_no_reason_to_choose",
     "tests/confidence/test_decisions.py::test_the_error_is_kept_in_all_but_a_tenth_of_draws",
 )
@@ -69,8 +69,8 @@ class Mutant:
 
     @property
     def package(self) -> str:
-        """The folder it lies in."""
-        return Path(self.file).parent.name
+        """The folder below ``confgcn`` that it is in."""
+        return str(Path(self.file).parent.relative_to("confgcn"))
 
     def applied(self, source: str) -> str | None:
         """The text of the changed module; None where the change can have no effect, or none that runs."""
@@ -95,7 +95,7 @@ class _WithoutAnnotations(ast.NodeTransformer):
 
 
 def what_runs(source: str) -> str | None:
-    """The meaning of a module that does not evaluate its annotations; None where it does not compile in silence."""
+    """The code of a module without its annotations; None where Python refuses to compile it or warns."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -106,7 +106,7 @@ def what_runs(source: str) -> str | None:
 
 
 def candidates() -> list[Mutant]:
-    """Every place where an operator applies, in an order that the file system has no say in."""
+    """Every place where an operator applies, in the order of the names."""
     trees, plugins = import_module("cosmic_ray.ast"), import_module("cosmic_ray.plugins")
     names = [name for name in plugins.operator_names() if not plugins.get_operator(name).arguments()]
     found = []
@@ -190,7 +190,7 @@ def _test(copy: Path, files: list[str], limit: int, note: Path, keep_bytecode: b
 
 
 class Worker:
-    """What a worker process keeps: its copy, and how long the tests take."""
+    """State of a worker process: its copy of the package, and the seconds of each test file."""
 
     copy: Path
     seconds: dict[str, float]
@@ -203,8 +203,8 @@ def begin(original: Path, seconds: dict[str, float]) -> None:
     shutil.copytree(original, Worker.copy)
 
 
-def judge(mutant: Mutant) -> dict[str, Any]:
-    """In a worker: put the mutant in place, run the tests, and take it away."""
+def tested(mutant: Mutant) -> dict[str, Any]:
+    """In a worker: write the mutant, run the tests, and restore the module."""
     path, began = Worker.copy / mutant.file, time.monotonic()
     source = path.read_text()
     changed, hashes = mutant.applied(source), _hashes(mutant, Worker.copy)
@@ -241,7 +241,7 @@ def _hash(paths: Iterable[Path]) -> str:
 
 
 def known_outcomes() -> dict[Mutant, dict[str, Any]]:
-    """What is known of mutants of the sources as they are, and for survivors of the tests as they are."""
+    """The recorded outcomes of modules that have not changed since, and of survivors whose tests have not either."""
     found = {}
     lines = OUTCOMES.read_text().splitlines() if OUTCOMES.exists() else []
     for row in map(json.loads, lines):
@@ -279,7 +279,7 @@ def run(mutants: list[Mutant], workers: int) -> Iterator[dict[str, Any]]:
         arguments = original, prepare(original)
         fork = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(workers, mp_context=fork, initializer=begin, initargs=arguments) as pool:
-            futures: list[Future[dict[str, Any]]] = [pool.submit(judge, mutant) for mutant in mutants]
+            futures: list[Future[dict[str, Any]]] = [pool.submit(tested, mutant) for mutant in mutants]
             for future in as_completed(futures):
                 yield future.result()
 

@@ -204,7 +204,7 @@ def test_new_nodes_with_other_columns_are_refused_with_both_numbers(
     [
         (np.ones((1, 13)), ["new.npz: 13 features, but the model was trained with 12", "'f12'"]),
         (sp.csr_matrix(np.ones((1, 15))), ["new.npz: 15 features, but the model was trained with 12"]),
-        (np.ones((1, 11)), ["trained with 12 features", "a matrix beside it 11", "missing: 'f11'"]),
+        (np.ones((1, 11)), ["trained with 12 features", "the matrix 11", "missing: 'f11'"]),
         (np.ones((2, 12)), ["new.npz: 1 ids, but the features have the shape (2, 12)"]),
         (None, ["trained with 12 features, this table gives 0"]),
     ],

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from reproduction.artefacts import ARTEFACTS
-from reproduction.confidence import draw, tables
+from reproduction.confidence import CONSENSUS, UNIFORM, draw, tables
 from reproduction.confidence_targets import ROWS, TARGETS
+from reproduction.table2 import GAT, GCN
 
 SETS = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("coverage", 0.901), ("size", 1.3))}
 BY_DEGREE = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("worst_by_degree", 0.91), ("deviation", 0.01))}
@@ -48,7 +49,10 @@ NUMBERS: dict[str, Any] = {
     "runs": 20,
     "dates": ["2026-11-16"],
     "targets": TARGETS,
-    "methods": [{"title": "ours", "cells": {"cora": cell(**OWN)}}, {"title": "uniform", "cells": {"cora": None}}],
+    "methods": [
+        {"title": CONSENSUS.title, "cells": {"cora": cell(**OWN)}},
+        *({"title": variant.title, "cells": {"cora": None}} for variant in (UNIFORM, GCN, GAT)),
+    ],
     "mixed": [{"title": "ours", "cells": {"cora": cell(test_accuracy=0.7)}}, {"title": "u", "cells": {"cora": None}}],
     "flipped": [{"title": "ours", "cells": {"cora": cell(flips_found=0.6)}}],
     "sets": [{"title": "ours", "cells": {"cora": {**SETS, **BY_DEGREE}}}],

@@ -1,4 +1,4 @@
-"""What is counted of mutants; the mutants themselves are made and tried by ``make mutation``."""
+"""The counts of mutants; ``make mutation`` makes and tries the mutants themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-PLACE = {"file": "confgcn/ops/rows.py", "operator": "core/NumberReplacer"}
+PLACE = {"file": "confgcn/ops/edges.py", "operator": "core/NumberReplacer"}
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def row(number: int, outcome: str, **more: str) -> dict[str, object]:
     ("changed", "is_another"),
     [("def f(a: str) -> int:\n  return a", False), ("def f(a: int) -> str:\n  return -a", True)],
 )
-def test_annotations_run_nothing(tool: ModuleType, changed: str, is_another: bool) -> None:
+def test_a_changed_annotation_is_no_mutant(tool: ModuleType, changed: str, is_another: bool) -> None:
     assert (tool.what_runs(changed) != tool.what_runs("def f(a: int) -> str:\n  return a")) is is_another
 
 
 @pytest.mark.parametrize("source", ["def f(:", "x = 1 is 1"])
-def test_what_python_refuses_or_warns_of_is_no_mutant(tool: ModuleType, source: str) -> None:
+def test_code_that_python_refuses_or_warns_of_is_no_mutant(tool: ModuleType, source: str) -> None:
     assert tool.what_runs(source) is None
 
 
@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_wilson(tool: ModuleType) -> None:
     assert tool.wilson(8, 10) == pytest.approx((0.490162, 0.943318), abs=1e-6)
 
 
-def test_equivalent_mutants_are_told_apart_and_count_as_survivors(tool: ModuleType) -> None:
+def test_equivalent_mutants_are_marked_and_count_as_survivors(tool: ModuleType) -> None:
     tool.EQUIVALENTS.write_text(
         f'[[equivalent]]\nfile = "{PLACE["file"]}"\nbefore = "a"\nafter = ["b"]\nreason = "no difference"\n'
     )
@@ -57,10 +57,10 @@ def test_equivalent_mutants_are_told_apart_and_count_as_survivors(tool: ModuleTy
     assert (found["count"], found["killed"], found["hanging"], found["equivalent"]) == (4, 2, 1, 1)
     assert [survivor["equivalent"] for survivor in found["survivors"]] == ["no difference", None]
     assert found["packages"]["ops"]["rate"] == 0.5
-    assert found["packages"]["model"] == {"count": 0, "killed": 0}
+    assert found["packages"]["models/confgcn"] == {"count": 0, "killed": 0}
 
 
-def test_what_was_killed_stays_so_until_the_module_changes_and_a_survivor_until_the_tests_do(tool: ModuleType) -> None:
+def test_a_killed_mutant_is_known_until_its_module_changes_and_a_survivor_until_its_tests_do(tool: ModuleType) -> None:
     hashes = tool._hashes(tool.Mutant(PLACE["file"], "", 0), tool.ROOT)
     other = {**hashes, "tests": "0"}
     rows = [row(1, "killed", **other), row(2, "survived", **other), row(3, "survived", **hashes)]

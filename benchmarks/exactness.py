@@ -22,9 +22,9 @@ from recorded import append, read, table
 from torch import Tensor
 
 from confgcn.data.load import load_graph
-from confgcn.distributed.process_group import ProcessGroup, joined_group, whole_rows
+from confgcn.distributed.process_group import ProcessGroup, gathered_rows, joined_group
 from confgcn.distributed.shard_files import ShardFolder
-from confgcn.distributed.shards import load_shard, load_whole
+from confgcn.distributed.shards import load_all_shards, load_shard
 from confgcn.graph import Graph
 from confgcn.models.base import require
 from confgcn.runs.settings import RunSettings, make_method, resolve
@@ -78,7 +78,7 @@ def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, fl
 
 def one_worker(place: Path, task: Task) -> dict[str, Tensor]:
     """Loss and gradients of one process that reads shards."""
-    loss, gradients = two_steps(as_precise(load_whole(ShardFolder(place / "shards")), task), task)
+    loss, gradients = two_steps(as_precise(load_all_shards(ShardFolder(place / "shards")), task), task)
     return {"loss": torch.tensor(loss, dtype=torch.double), **gradients}
 
 
@@ -122,7 +122,7 @@ def whole_gradients(loop: TrainingLoop, group: ProcessGroup) -> dict[str, Tensor
     gradients = {name: weight.grad for name, weight in loop.parameters.items()}
     for name in loop.method.per_node:
         rows = require(gradients[name])
-        gradients[name] = whole_rows(rows, shard, group)
+        gradients[name] = gathered_rows(rows, shard, group)
     return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 
 

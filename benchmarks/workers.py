@@ -37,7 +37,7 @@ from confgcn.data.formats.store_writing import arrays_of_graph, write_store
 from confgcn.distributed.exchange import HaloExchange
 from confgcn.distributed.process_group import joined_group
 from confgcn.distributed.shard_files import ShardFolder
-from confgcn.distributed.shards import load_shard, load_whole
+from confgcn.distributed.shards import load_all_shards, load_shard
 from confgcn.graph import Graph
 from confgcn.io.allocator import keep_freed_memory, return_freed_memory
 from confgcn.runs.settings import RunSettings, make_method, resolve
@@ -157,7 +157,7 @@ def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
     torch.set_num_threads(threads)
     settings = settings_of(preset)
     if "RANK" not in os.environ:
-        print(json.dumps({"workers": 1, **measured(load_whole(folder), settings, steps, SINGLE_PROCESS)}))
+        print(json.dumps({"workers": 1, **measured(load_all_shards(folder), settings, steps, SINGLE_PROCESS)}))
         return
     with joined_group() as group:
         shard = load_shard(folder, group.rank, group.size)

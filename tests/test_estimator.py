@@ -700,7 +700,7 @@ def test_an_altered_file_is_corrupt(saved: Path) -> None:
 def test_a_file_that_fits_no_estimator_is_corrupt(changes: dict[str, Any], saved: Path) -> None:
     file = RunDirectory(saved).estimator
     write_checksummed_json(file, {**read_checksummed_json(file), **changes})
-    write_checksums(saved, saved.glob("*.*"), still_to_come={})
+    write_checksums(saved, saved.glob("*.*"), not_yet_written={})
     with pytest.raises(CorruptFileError, match=r"estimator\.json: describes no estimator"):
         ConfGCNClassifier.load(saved)
 

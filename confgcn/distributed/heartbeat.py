@@ -23,22 +23,22 @@ from confgcn.distributed.launch import LAUNCHED, RESUME
 from confgcn.distributed.rendezvous import claim_report, connect_store, is_reported
 from confgcn.exceptions import ConfGCNError, ResourceError, brief
 
-SECONDS_BETWEEN = 1.0  # two heartbeats
-LONGEST_SILENCE = 20.0  # seconds; torchrun takes up to thirty more to end a process that does not respond
-LONGEST_SETUP = 600.0  # seconds without a heartbeat before the first epoch: METIS blocks all threads of its process
-LONGEST_RENDEZVOUS = 120.0  # seconds until the first heartbeat: imports take as long as the disk needs
+HEARTBEAT_INTERVAL = 1.0  # seconds
+HEARTBEAT_TIMEOUT = 20.0  # seconds; torchrun takes up to thirty more to end a process that does not respond
+SETUP_TIMEOUT = 600.0  # seconds without a heartbeat before the first epoch: METIS blocks all threads of its process
+RENDEZVOUS_TIMEOUT = 120.0  # seconds until the first heartbeat: imports take as long as the disk needs
 _NETWORK = re.compile(r"gloo|connection|socket|\bstore\b|timed? ?out|nccl|peer|rendezvous", re.IGNORECASE)
 
 
 class Heartbeat:
-    """Writes this worker's heartbeat into the job's store and counts how long each other worker has been silent.
+    """Writes this worker's heartbeat into the job's store and counts for how long those of the others are missing.
 
-    When another worker has been silent for too long, this one reports it and ends.
+    When the heartbeat of another worker is missing for too long, this worker reports it and ends.
     """
 
     def __init__(self, store: Store, rank: int, size: int) -> None:
         self.store, self.rank, self.size = store, rank, size
-        self.silent: dict[int, float] = dict.fromkeys(range(size), LONGEST_SILENCE - LONGEST_RENDEZVOUS)
+        self.seconds_missing: dict[int, float] = dict.fromkeys(range(size), HEARTBEAT_TIMEOUT - RENDEZVOUS_TIMEOUT)
         self.last_beat: dict[int, bytes] = {}
         self.launcher = os.getppid() if LAUNCHED in os.environ else None
         self.is_set_up = False  # do all workers train?
@@ -49,7 +49,7 @@ class Heartbeat:
     @classmethod
     def start(cls, rank: int, size: int) -> Heartbeat:
         """On a separate connection: that of the training waits for messages."""
-        heartbeat = cls(connect_store(LONGEST_SILENCE), rank, size)
+        heartbeat = cls(connect_store(HEARTBEAT_TIMEOUT), rank, size)
         heartbeat._write(0)
         for thread in heartbeat.threads:
             thread.start()
@@ -61,12 +61,12 @@ class Heartbeat:
             self.ended.set()
             with suppress(RuntimeError):
                 if succeeded:
-                    self.store.set(f"left/{self.rank}", "1")
+                    self.store.set(f"finished/{self.rank}", "1")
 
     def missing(self) -> str:
-        """The worker that has been silent for longest; "" if all have written lately."""
-        silent, rank = max((seconds, rank) for rank, seconds in self.silent.items())
-        return self._name(rank) if silent > 2 * SECONDS_BETWEEN else ""
+        """The worker whose heartbeat has been missing for longest; "" if all have written lately."""
+        longest, rank = max((seconds, rank) for rank, seconds in self.seconds_missing.items())
+        return self._name(rank) if longest > 2 * HEARTBEAT_INTERVAL else ""
 
     def is_end_reported(self) -> bool:
         """Has another process reported why the job ends?"""
@@ -75,20 +75,20 @@ class Heartbeat:
         return False
 
     def _exchange(self) -> None:
-        """Ends when the store cannot be reached, whose answer may then never come."""
+        """Ends when the store cannot be reached: its reply may then never arrive."""
         with suppress(RuntimeError):
-            while not self.ended.wait(SECONDS_BETWEEN):
+            while not self.ended.wait(HEARTBEAT_INTERVAL):
                 self._write(self.rounds)
-                self._read(SECONDS_BETWEEN)
+                self._read(HEARTBEAT_INTERVAL)
                 self.rounds += 1
 
     def _monitor(self) -> None:
         seen, seconds = self.rounds, 0.0
-        while not self.ended.wait(SECONDS_BETWEEN):
+        while not self.ended.wait(HEARTBEAT_INTERVAL):
             self._check_launcher()
-            seconds = seconds + SECONDS_BETWEEN if self.rounds == seen else 0.0
+            seconds = seconds + HEARTBEAT_INTERVAL if self.rounds == seen else 0.0
             seen = self.rounds
-            if seconds > LONGEST_SILENCE:
+            if seconds > HEARTBEAT_TIMEOUT:
                 self._fail_without_store(seconds)
             self._check_workers()
 
@@ -100,9 +100,9 @@ class Heartbeat:
             end_process(text if is_first else "")
 
     def _check_workers(self) -> None:
-        for rank, seconds in self.silent.items():
+        for rank, seconds in self.seconds_missing.items():
             is_setting_up = rank in self.last_beat and not self.is_set_up
-            if seconds > (LONGEST_SETUP if is_setting_up else LONGEST_SILENCE):
+            if seconds > (SETUP_TIMEOUT if is_setting_up else HEARTBEAT_TIMEOUT):
                 self._fail(rank, seconds)
 
     def _write(self, count: int) -> None:
@@ -114,11 +114,11 @@ class Heartbeat:
             if rank == self.rank:
                 continue
             if not self.store.check([f"alive/{rank}"]):
-                self.silent[rank] += seconds
+                self.seconds_missing[rank] += seconds
                 continue
             beat = self.store.get(f"alive/{rank}")
-            is_alive = beat != self.last_beat.get(rank) or self.store.check([f"left/{rank}"])
-            self.silent[rank] = 0.0 if is_alive else self.silent[rank] + seconds
+            is_alive = beat != self.last_beat.get(rank) or self.store.check([f"finished/{rank}"])
+            self.seconds_missing[rank] = 0.0 if is_alive else self.seconds_missing[rank] + seconds
             self.last_beat[rank] = beat
 
     def _name(self, rank: int) -> str:
@@ -128,7 +128,7 @@ class Heartbeat:
         return f"worker {rank} (process {process} on {host})"
 
     def _fail(self, rank: int, seconds: float) -> None:
-        name, waited = self._name(rank), seconds if rank in self.last_beat else LONGEST_RENDEZVOUS
+        name, waited = self._name(rank), seconds if rank in self.last_beat else RENDEZVOUS_TIMEOUT
         with suppress(RuntimeError):
             if claim_report(self.store, ResourceError.exit_code) is not None:
                 name = ""
@@ -138,11 +138,11 @@ class Heartbeat:
 
     def _fail_without_store(self, seconds: float) -> None:
         place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        text = f"worker {self.rank} has had no answer from {place}, where the workers connect, for {seconds:.0f} s"
+        text = f"worker {self.rank} has had no reply from {place}, where the workers connect, for {seconds:.0f} s"
         end_process(f"{text}. {RESUME}", launcher=self.launcher)
 
     def _kill_if_local(self, rank: int) -> None:
-        """Kill a frozen process of this machine: its launcher would wait for it without limit."""
+        """Kill a frozen process on this machine: its launcher would wait for it without limit."""
         if rank not in self.last_beat or os.environ.get("LOCAL_WORLD_SIZE") != os.environ.get("WORLD_SIZE"):
             return
         _, host, process = self.last_beat[rank].decode().split()
@@ -180,7 +180,7 @@ def _explanation(heartbeat: Heartbeat | None, error: Exception) -> str:
     if heartbeat is None:
         place = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         return f"the workers could not connect at {place}: {brief(error)}"
-    deadline = time.monotonic() + LONGEST_SILENCE
+    deadline = time.monotonic() + HEARTBEAT_TIMEOUT
     while not heartbeat.missing() and not heartbeat.is_end_reported() and time.monotonic() < deadline:
-        time.sleep(SECONDS_BETWEEN / 4)
+        time.sleep(HEARTBEAT_INTERVAL / 4)
     return f"{heartbeat.missing() or 'another worker'} has ended or is disconnected. {RESUME}"

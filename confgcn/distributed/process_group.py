@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
-from confgcn.distributed.heartbeat import LONGEST_RENDEZVOUS, Heartbeat, end_process, reporting_lost_workers
+from confgcn.distributed.heartbeat import RENDEZVOUS_TIMEOUT, Heartbeat, end_process, reporting_lost_workers
 from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.distributed.rendezvous import START, agree_on_start, end_after, store_of_start
 from confgcn.exceptions import UsageError
@@ -21,7 +21,7 @@ from confgcn.graph import Graph, Shard
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.sparse import SparseStructure
 
-LONGEST_MESSAGE = timedelta(days=1)  # the heartbeat finds out whether a worker is alive
+MESSAGE_TIMEOUT = timedelta(days=1)  # lost workers are detected by their heartbeat
 NODE_QUANTITIES = ("logits", "mu", "precision", "evidence")  # of a prediction: a row for every node
 EDGE_QUANTITY = "influence"  # distances are not needed after training
 
@@ -38,13 +38,13 @@ class ProcessGroup:
         self.wait()
         self.heartbeat.is_set_up = True
 
-    def remember(self, fact: str) -> None:
-        """Record something for later starts of this job."""
-        self.store.set(f"confgcn/{fact}", "1")
+    def set_flag(self, name: str) -> None:
+        """Set a flag that later starts of this job can read."""
+        self.store.set(f"confgcn/{name}", "1")
 
-    def remembers(self, fact: str) -> bool:
-        """Was it recorded, in this start or an earlier one?"""
-        return bool(self.store.check([f"confgcn/{fact}"]))
+    def has_flag(self, name: str) -> bool:
+        """Was the flag set, in this start or an earlier one?"""
+        return bool(self.store.check([f"confgcn/{name}"]))
 
     def sum(self, numbers: Sequence[float]) -> list[float]:
         total = torch.tensor(list(numbers), dtype=torch.double)
@@ -79,18 +79,18 @@ class ProcessGroup:
 
 @contextmanager
 def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
-    """Connect to the other workers and watch their heartbeats; disconnect at the end."""
+    """Connect to the other workers and monitor their heartbeats; disconnect at the end."""
     if not is_started_by_launcher():
         raise UsageError("not one of several workers: start them with torchrun")
-    with reporting_lost_workers(None), end_after(LONGEST_RENDEZVOUS + 5.0, end_process):
-        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=LONGEST_RENDEZVOUS)))
+    with reporting_lost_workers(None), end_after(RENDEZVOUS_TIMEOUT + 5.0, end_process):
+        store, rank, size = next(rendezvous("env://", timeout=timedelta(seconds=RENDEZVOUS_TIMEOUT)))
         os.environ[START] = agree_on_start(store, rank, size)
         heartbeat = Heartbeat.start(rank, size)
     try:
         with reporting_lost_workers(heartbeat):
-            store.set_timeout(LONGEST_MESSAGE)
+            store.set_timeout(MESSAGE_TIMEOUT)
             own_store = store_of_start(store)
-            dist.init_process_group(backend, store=own_store, rank=rank, world_size=size, timeout=LONGEST_MESSAGE)
+            dist.init_process_group(backend, store=own_store, rank=rank, world_size=size, timeout=MESSAGE_TIMEOUT)
             yield ProcessGroup(store, heartbeat)
             heartbeat.stop(succeeded=True)
     finally:
@@ -99,56 +99,56 @@ def joined_group(*, backend: str = "gloo") -> Iterator[ProcessGroup]:
             dist.destroy_process_group()
 
 
-def whole_rows(rows: Tensor, shard: Shard, group: ProcessGroup) -> Tensor | None:
+def gathered_rows(rows: Tensor, shard: Shard, group: ProcessGroup) -> Tensor | None:
     """In the first worker the rows of all nodes, in the order of the whole graph; None in the others."""
-    whole = None
+    gathered = None
     for nodes, shard_rows in group.collect(shard.nodes, rows):
-        whole = shard_rows.new_empty(shard.total_nodes, *rows.shape[1:]) if whole is None else whole
-        whole[nodes] = shard_rows
-    return whole
+        gathered = shard_rows.new_empty(shard.total_nodes, *rows.shape[1:]) if gathered is None else gathered
+        gathered[nodes] = shard_rows
+    return gathered
 
 
-def whole_entries(
+def gathered_entries(
     values: Tensor, own: SparseStructure, shard: Shard, whole_adjacency: SparseStructure | None, group: ProcessGroup
 ) -> Tensor | None:
-    """The same for the values of edges; only the first worker has the whole adjacency."""
-    whole = None
-    for nodes, shard_values in group.collect(shard.nodes, values[order_in_whole(own, shard)]):
+    """The same for the values of edges; only the first worker has the adjacency of all shards."""
+    gathered = None
+    for nodes, shard_values in group.collect(shard.nodes, values[order_in_graph(own, shard)]):
         assert whole_adjacency is not None
-        whole = shard_values.new_empty(whole_adjacency.num_entries) if whole is None else whole
-        whole[whole_adjacency.at_rows(nodes)[1]] = shard_values
-    return whole
+        gathered = shard_values.new_empty(whole_adjacency.num_entries) if gathered is None else gathered
+        gathered[whole_adjacency.at_rows(nodes)[1]] = shard_values
+    return gathered
 
 
-def whole_weights(method: AbstractMethod, graph: Graph, group: ProcessGroup) -> dict[str, Tensor]:
+def gathered_weights(method: AbstractMethod, graph: Graph, group: ProcessGroup) -> dict[str, Tensor]:
     """The weights: in the first worker with the rows of all nodes, in the others of their own nodes."""
     assert graph.shard is not None
     weights = dict(method.state_dict())
     for name in method.per_node:
-        rows = whole_rows(weights[name], graph.shard, group)
+        rows = gathered_rows(weights[name], graph.shard, group)
         weights[name] = weights[name] if rows is None else rows
     return weights
 
 
-def whole_prediction(
+def gathered_prediction(
     prediction: Prediction, graph: Graph, whole_adjacency: SparseStructure | None, group: ProcessGroup
 ) -> Prediction | None:
     """In the first worker the prediction of all nodes and edges; None in the others."""
     assert graph.shard is not None
-    found: dict[str, Tensor | None] = {}
+    quantities: dict[str, Tensor | None] = {}
     for name in (*NODE_QUANTITIES, EDGE_QUANTITY):
         values = getattr(prediction, name)
         if values is None:
-            found[name] = None
+            quantities[name] = None
         elif name in NODE_QUANTITIES:
-            found[name] = whole_rows(values, graph.shard, group)
+            quantities[name] = gathered_rows(values, graph.shard, group)
         else:
-            found[name] = whole_entries(values, graph.adjacency, graph.shard, whole_adjacency, group)
-    logits = found.pop("logits")
-    return None if logits is None else Prediction(logits, **found)
+            quantities[name] = gathered_entries(values, graph.adjacency, graph.shard, whole_adjacency, group)
+    logits = quantities.pop("logits")
+    return None if logits is None else Prediction(logits, **quantities)
 
 
-def order_in_whole(own: SparseStructure, shard: Shard) -> Tensor:
+def order_in_graph(own: SparseStructure, shard: Shard) -> Tensor:
     """The entries of a shard's adjacency, row by row in the order that their sources have in the whole graph."""
     sources = torch.cat([shard.nodes, shard.halo_nodes])[own.indices]
     return own.rows.mul(shard.total_nodes).add_(sources).argsort()

@@ -18,7 +18,7 @@ from datetime import timedelta
 import torch.distributed as dist
 from torch.distributed.distributed_c10d import PrefixStore, Store
 
-SECONDS_TO_CLAIM = 5.0  # the report of an error; without an answer this process reports it
+SECONDS_TO_CLAIM = 5.0  # the report of an error; without a reply this process reports it
 SECONDS_BETWEEN_POLLS = 0.05
 START = "CONFGCN_START"  # set once the workers have agreed on it, and by a launcher that starts them once
 FIRST_START = "0"
@@ -35,7 +35,7 @@ def serve_store(listener: socket.socket) -> tuple[Store, int]:
 
 
 def connect_store(seconds: float) -> Store:
-    """A separate connection to the job's store; no answer may take longer than this."""
+    """A separate connection to the job's store; no reply may take longer than this."""
     host, port, timeout = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timedelta(seconds=seconds)
     store: Store = dist.TCPStore(  # type: ignore[attr-defined]
         host, port, is_master=False, timeout=timeout, wait_for_workers=False
@@ -58,30 +58,30 @@ def agree_on_start(store: Store, rank: int, size: int) -> str:
     """The number that all workers give this start, whatever an earlier start has left in the store.
 
     Each torchrun counts the restarts that its own workers have caused: over several machines the counts differ. So the
-    first worker counts the starts and answers the others, each of which asks under a new name.
+    first worker counts the starts and replies to the others, each of which sends its request under a new name.
     """
-    return _answer_others(store, size) if rank == 0 else _ask_first(store, rank)
+    return _reply_to_others(store, size) if rank == 0 else _request_number(store, rank)
 
 
-def _answer_others(store: Store, size: int) -> str:
+def _reply_to_others(store: Store, size: int) -> str:
     number = str(store.add("confgcn/starts", 1) - 1)
     missing = set(range(1, size))
     while missing:
         for rank in missing:
-            if store.check([f"confgcn/asks/{rank}"]):  # perhaps by a worker of an earlier start, which reads no answer
-                store.set(f"confgcn/answer/{store.get(f'confgcn/asks/{rank}').decode()}", number)
+            if store.check([f"confgcn/request/{rank}"]):  # perhaps of an earlier start, where nobody reads the reply
+                store.set(f"confgcn/reply/{store.get(f'confgcn/request/{rank}').decode()}", number)
         time.sleep(SECONDS_BETWEEN_POLLS)
-        missing = {rank for rank in missing if not store.check([f"confgcn/{number}/here/{rank}"])}
+        missing = {rank for rank in missing if not store.check([f"confgcn/{number}/joined/{rank}"])}
     return number
 
 
-def _ask_first(store: Store, rank: int) -> str:
+def _request_number(store: Store, rank: int) -> str:
     name = uuid.uuid4().hex
-    store.set(f"confgcn/asks/{rank}", name)
-    while not store.check([f"confgcn/answer/{name}"]):  # polled, so that signals are handled in between
+    store.set(f"confgcn/request/{rank}", name)
+    while not store.check([f"confgcn/reply/{name}"]):  # polled, so that signals are handled in between
         time.sleep(SECONDS_BETWEEN_POLLS)
-    number: str = store.get(f"confgcn/answer/{name}").decode()
-    store.set(f"confgcn/{number}/here/{rank}", "1")
+    number: str = store.get(f"confgcn/reply/{name}").decode()
+    store.set(f"confgcn/{number}/joined/{rank}", "1")
     return number
 
 
@@ -91,8 +91,8 @@ def claim_report(store: Store, code: int) -> int | None:
     The others get the exit code of that process.
     """
     own = f"{code} {socket.gethostname()} {os.getpid()}"
-    found: str = store.compare_set(_REPORT, "", own).decode()
-    return None if found == own else int(found.split()[0])
+    first: str = store.compare_set(_REPORT, "", own).decode()
+    return None if first == own else int(first.split()[0])
 
 
 def is_reported(store: Store) -> bool:
@@ -102,21 +102,21 @@ def is_reported(store: Store) -> bool:
 
 def reported_by_another(code: int) -> int | None:
     """The exit code of the process that reports why the job ends; None if it is this process."""
-    found: list[int | None] = []
+    codes: list[int | None] = []
 
     def claim() -> None:
         with suppress(RuntimeError, ValueError, OSError):  # without a store every process reports
-            found.append(claim_report(connect_store(SECONDS_TO_CLAIM), code))
+            codes.append(claim_report(connect_store(SECONDS_TO_CLAIM), code))
 
-    claiming = threading.Thread(target=claim, daemon=True)  # what listens there may be no store, and never answer
+    claiming = threading.Thread(target=claim, daemon=True)  # another program may listen there, and never reply
     claiming.start()
     claiming.join(SECONDS_TO_CLAIM)
-    return found[0] if found else None
+    return codes[0] if codes else None
 
 
 @contextmanager
 def end_after(seconds: float, end: Callable[[str], None]) -> Iterator[None]:
-    """Call ``end`` if the block takes longer: torch waits without limit for the first answer of a store."""
+    """Call ``end`` if the block takes longer: torch waits without limit for the first reply of a store."""
     place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     timer = threading.Timer(seconds, end, [f"the workers did not connect at {place} within {seconds:.0f} s"])
     timer.daemon = True

@@ -46,13 +46,13 @@ def check_shards(folder: ShardFolder, shards: Sequence[int]) -> None:
 
 def owners_of_nodes(folder: ShardFolder) -> Owners:
     """The shard of every node, (N,); each node is in one of them."""
-    found = sum(len(folder.mapped("nodes", shard)) for shard in range(folder.num_shards))
-    if found != folder.num_nodes:
-        raise CorruptFileError(f"{folder.path / MANIFEST}: corrupt, {folder.num_nodes} nodes, {found} in the shards")
-    owners = np.full(found, -1, dtype=np.int16)
+    total = sum(len(folder.mapped("nodes", shard)) for shard in range(folder.num_shards))
+    if total != folder.num_nodes:
+        raise CorruptFileError(f"{folder.path / MANIFEST}: corrupt, {folder.num_nodes} nodes, {total} in the shards")
+    owners = np.full(total, -1, dtype=np.int16)
     for shard in range(folder.num_shards):
         nodes, file = folder.mapped("nodes", shard), folder.file_of("nodes", shard)
-        check_ascending(file, nodes, found)
+        check_ascending(file, nodes, total)
         for rows in blocks_of_rows(len(nodes)):
             if (owners[nodes[rows]] >= 0).any():
                 raise CorruptFileError(f"{file}: corrupt, it holds a node of another shard")
@@ -85,7 +85,7 @@ def _shapes(arrays: dict[str, Array], num_features: int) -> dict[str, tuple[int,
 def _check_columns(folder: ShardFolder) -> None:
     columns, file, width = folder.mapped(COLUMNS), folder.file_of(COLUMNS), folder.record.num_features
     if columns.shape != (2, width):
-        raise CorruptFileError(f"{file}: corrupt, expected {(2, width)}, got {columns.shape}")
+        raise CorruptFileError(f"{file}: corrupt, expected the shape {(2, width)}, got {columns.shape}")
     if not np.isfinite(columns).all() or (columns[1] < 0).any():
         raise CorruptFileError(f"{file}: corrupt, these are not the means and deviations of features")
 
@@ -119,7 +119,7 @@ def _check_labels(folder: ShardFolder, shard: int, arrays: dict[str, Array]) -> 
             f"{labels.min()} to {labels.max()}"
         )
     if split.min() < 0 or split.max() >= len(SPLIT) or (labels[split > 0] < 0).any():
-        raise CorruptFileError(f"{folder.file_of('split', shard)}: corrupt, this is no split of the labelled nodes")
+        raise CorruptFileError(f"{folder.file_of('split', shard)}: corrupt, not a split of the labelled nodes")
 
 
 def _check_features(folder: ShardFolder, shard: int, arrays: dict[str, Array]) -> None:

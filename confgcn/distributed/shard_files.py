@@ -85,16 +85,17 @@ def read_shard_record(file: Path) -> ShardRecord:
     """The record in a file. One that is not valid is refused even if its checksum matches."""
     content = read_checksummed_json(file)
     if content.get(KEY) != LAYOUT:
-        found = brief(repr(content.get(KEY)))
-        raise CorruptFileError(f"{file}: layout {found}, this version reads {LAYOUT}; run confgcn partition again")
-    record = checked_record(ShardRecord, content, f"{file}: describes no graph in shards")
+        layout = brief(repr(content.get(KEY)))
+        raise CorruptFileError(f"{file}: layout {layout}, this version reads {LAYOUT}; run confgcn partition again")
+    record = checked_record(ShardRecord, content, f"{file}: does not describe a graph in shards")
     with naming(file):
         checked_names(record.class_names, "class", len(record.class_names))
     if len(record.feature_names) not in (0, record.num_features):
-        found = f"{len(record.feature_names)} names of {record.num_features} features"
-        raise CorruptFileError(f"{file}: describes no graph in shards, but {found}")
+        names = f"{len(record.feature_names)} names of {record.num_features} features"
+        raise CorruptFileError(f"{file}: does not describe a graph in shards: {names}")
     if record.is_named and record.name not in GRAPH_NAMES:
-        raise CorruptFileError(f"{file}: describes no graph in shards: there is none named {brief(repr(record.name))}")
+        name = brief(repr(record.name))
+        raise CorruptFileError(f"{file}: does not describe a graph in shards: no known graph is named {name}")
     return record
 
 
@@ -129,7 +130,7 @@ class ShardFolder:
         """The content of partition.json."""
         file = self.path / MANIFEST
         if not file.is_file():
-            raise ResourceError(f"{file.absolute()}: not there; confgcn partition makes such a folder")
+            raise ResourceError(f"{file.absolute()}: missing; confgcn partition makes such a folder")
         record = read_shard_record(file)
         arrays = arrays_of_shard(record)
         expected = {f"{shard_name(shard)}/{name}.npy" for shard in range(record.shards) for name in arrays}
@@ -173,8 +174,8 @@ class ShardFolder:
         array = map_npy(file, "c")
         dtype, dimensions = self._dtype(name), 1 + (name in TABLES)
         if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
-            wanted, came = f"{dtype} in {dimensions} dimensions by rows", f"{array.dtype} {array.shape}"
-            raise CorruptFileError(f"{file}: corrupt, expected {wanted}, it holds {came}")
+            expected, got = f"{dtype} in {dimensions} dimensions by rows", f"{array.dtype} {array.shape}"
+            raise CorruptFileError(f"{file}: corrupt, expected {expected}, got {got}")
         return array
 
     def array(self, name: str, shard: int | None = None) -> Tensor:

@@ -172,8 +172,8 @@ def load_shard(folder: ShardFolder, rank: int, size: int) -> Graph:
     return _assembled(folder, own_shards, order, adjacency, ("",) * len(nodes), shard)
 
 
-def load_whole(folder: ShardFolder) -> Graph:
-    """The whole graph."""
+def load_all_shards(folder: ShardFolder) -> Graph:
+    """The graph of all shards."""
     shards = list(range(folder.num_shards))
     check_shards(folder, shards)
     order = _joined("nodes", folder, shards).argsort()
@@ -221,7 +221,7 @@ def _names(folder: ShardFolder) -> tuple[str, ...]:
     file = folder.path / NAMES
     names = read_json(file).get("names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CorruptFileError(f"{file}: corrupt, it holds no list of names")
+        raise CorruptFileError(f"{file}: corrupt, it does not hold a list of names")
     with naming(file):
         return checked_names(names, "node", folder.num_nodes)
 

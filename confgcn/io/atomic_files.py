@@ -58,14 +58,14 @@ def temporary_path(path: Path) -> Path:
 
 def target_name(name: str) -> str:
     """The name that a temporary file was meant to get; any other name is returned unchanged."""
-    found = _TEMPORARY.fullmatch(name)
-    return found[1] if found else name
+    match = _TEMPORARY.fullmatch(name)
+    return match[1] if match else name
 
 
 def abandoned_temporaries(path: Path) -> list[Path]:
     """The temporary files of ``path`` that killed processes have left."""
-    found = {file: _TEMPORARY.fullmatch(file.name) for file in path.parent.iterdir()}
-    ours = {file: match[2] for file, match in found.items() if match and match[1] == path.name and match[2]}
+    matches = {file: _TEMPORARY.fullmatch(file.name) for file in path.parent.iterdir()}
+    ours = {file: match[2] for file, match in matches.items() if match and match[1] == path.name and match[2]}
     return [file for file, process in ours.items() if not _is_running(int(process[1:]))]
 
 

@@ -35,10 +35,10 @@ def refuse_pickle(path: Path, content: bytes) -> None:
         raise UnsafeFileError(f"{path}: is a pickle, which no file of a run is; it was not read: remove it")
 
 
-def write_checksums(folder: Path, files: Iterable[Path], *, still_to_come: Mapping[str, bytes]) -> None:
-    """Write SHA256SUMS of the ``files`` that exist, and of the contents that are written next, by name."""
+def write_checksums(folder: Path, files: Iterable[Path], *, not_yet_written: Mapping[str, bytes]) -> None:
+    """Write SHA256SUMS of the ``files`` that exist, and of the contents ``not_yet_written``, by name."""
     known = {file.name: file_digest(file) for file in files if file.is_file()}
-    known |= {name: digest(content) for name, content in still_to_come.items()}
+    known |= {name: digest(content) for name, content in not_yet_written.items()}
     lines = "".join(f"{known[name]}  {name}\n" for name in sorted(known))
     write_atomic(folder / SUMS, f"{lines}{_OWN_CHECKSUM}{digest(lines.encode())}\n".encode())
 
@@ -49,8 +49,8 @@ def damaged_files(folder: Path) -> dict[str, str]:
         known = _read(folder / SUMS)
     except CorruptFileError as error:
         return {SUMS: str(error)}
-    found = {name: _fault(folder / name, expected) for name, expected in known.items()}
-    return {name: fault for name, fault in found.items() if fault is not None}
+    faults = {name: _fault(folder / name, expected) for name, expected in known.items()}
+    return {name: fault for name, fault in faults.items() if fault is not None}
 
 
 def verify(folder: Path) -> None:

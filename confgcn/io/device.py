@@ -14,11 +14,11 @@ def available_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError):
-        raise UsageError(f"device = {name!r}: no device of torch; expected cpu, cuda, cuda:1, mps or xpu") from None
+        raise UsageError(f"device = {name!r}: not a device of torch; expected cpu, cuda, cuda:1, mps or xpu") from None
     if device.type == "cpu":
         return CPU
     if device.type == "meta":
-        raise UsageError(f"device = {name!r}: holds no numbers; expected cpu, cuda, cuda:1, mps or xpu")
+        raise UsageError(f"device = {name!r}: has no memory; expected cpu, cuda, cuda:1, mps or xpu")
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:

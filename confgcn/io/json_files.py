@@ -27,7 +27,7 @@ def to_json(payload: Any) -> bytes:
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file."""
     if path.exists() and not path.is_file():  # reading a pipe or a device might never end
-        raise CorruptFileError(f"{path}: corrupt, it is no file")
+        raise CorruptFileError(f"{path}: corrupt, not a regular file")
     written = path.read_bytes()
     try:
         content = json.loads(written.decode(), parse_constant=_refuse_constant)
@@ -51,28 +51,28 @@ def read_checksummed_json(path: Path) -> dict[str, Any]:
     """Read what :func:`write_checksummed_json` wrote."""
     content = read_json(path)
     if CHECKSUM_KEY not in content:
-        raise CorruptFileError(f"{path}: corrupt, it carries no checksum")
+        raise CorruptFileError(f"{path}: corrupt, it has no checksum")
     if content.get("schema") != SCHEMA:
-        found = brief(repr(content.get("schema")))
-        raise CorruptFileError(f"{path}: schema {found}, this version of confgcn reads {SCHEMA}; {OTHER_VERSION}")
+        schema = brief(repr(content.get("schema")))
+        raise CorruptFileError(f"{path}: schema {schema}, this version of confgcn reads {SCHEMA}; {OTHER_VERSION}")
     if not _checksum_matches(content.pop(CHECKSUM_KEY), content):
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
     del content["schema"]
     return content
 
 
-def checked_record(model: type[Model], record: dict[str, Any], complaint: str) -> Model:
-    """The record as its model; the error is the complaint with the first entry that does not fit."""
+def checked_record(model: type[Model], record: dict[str, Any], message: str) -> Model:
+    """The record as its model; the error is the message with the first entry that does not fit."""
     try:
         return model.model_validate_json(json.dumps(record))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise CorruptFileError(f"{complaint} ({brief(where)}: {brief(first['msg'].lower())})") from None
+        raise CorruptFileError(f"{message} ({brief(where)}: {brief(first['msg'].lower())})") from None
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _checksum_matches(checksum: Any, content: dict[str, Any]) -> bool:

@@ -48,7 +48,7 @@ def _lock(lock: IO[str], path: Path) -> list[str]:
     # A process empties the file when it releases the lock: text that is still there was left by one that was killed.
     previous = _owner(lock)
     if previous == UNKNOWN and os.fstat(lock.fileno()).st_nlink > 1:
-        raise ResourceError(f"{(path / LOCK).absolute()}: another name of a file that is no lock; remove it")
+        raise ResourceError(f"{(path / LOCK).absolute()}: a hard link to a file that is not a lock; remove it")
     with reporting_write_errors(path / LOCK):
         lock.truncate(0)
         os.write(lock.fileno(), str(os.getpid()).encode())  # not through the buffer, which would retry on closing

@@ -1,4 +1,4 @@
-"""How much memory this process may still take: what the machine, its container and the shell's limits leave."""
+"""How much memory this process may still use: what the machine, its container and the shell's limits leave."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # the command line reads the limits before it imports torch
 
 COPIES = 5  # weights, gradients, two moments of Adam, the best weights so far
 RESERVE = 2**26  # bytes: without any left, Python can loop for ever over an error it cannot raise
-MACHINE = Path("/proc/meminfo")  # Linux; elsewhere all memory is taken to be free
-USAGE = Path("/proc/self/statm")  # Linux; elsewhere nothing is taken to be in use
+MACHINE = Path("/proc/meminfo")  # Linux; elsewhere all memory counts as free
+USAGE = Path("/proc/self/statm")  # Linux; elsewhere none counts as in use
 MEMBERSHIP = Path("/proc/self/cgroup")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
@@ -51,7 +51,7 @@ class MemoryLimit:
 
 
 LIMITS = (
-    MemoryLimit(resource.RLIMIT_AS, "ulimit -v", fewest=2**30, column=0),  # all addresses: the libraries take 0.9 GB
+    MemoryLimit(resource.RLIMIT_AS, "ulimit -v", fewest=2**30, column=0),  # all addresses: the libraries use 0.9 GB
     MemoryLimit(resource.RLIMIT_DATA, "ulimit -d", fewest=2**29, column=5),  # writable memory: 0.35 GB
 )
 
@@ -76,13 +76,13 @@ def check_memory(method: nn.Module) -> None:
     needed = COPIES * sum(p.numel() * p.element_size() for p in method.parameters())
     if needed > available_memory():
         raise ResourceError(
-            f"not enough memory: the weights, their gradients and the optimiser take {needed:,} bytes, "
+            f"not enough memory: the weights, their gradients and the optimiser need {needed:,} bytes, "
             f"{describe_available()}; try a smaller hidden_dim or num_layers"
         )
 
 
 def available_memory() -> int:
-    """Bytes this process may still take."""
+    """Bytes that this process may still use."""
     bounds = [free_on_machine(), left_by_container(), left_by_limits()]
     return max(0, min(bound for bound in bounds if bound is not None))
 

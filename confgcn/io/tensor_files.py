@@ -37,8 +37,8 @@ DTYPES = {
 def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
     """Write ``<stem>.safetensors``, then ``<stem>.json`` with the record and the checksum of the tensors."""
     _require_memory(sum(value.nbytes for value in tensors.values() if not value.is_contiguous()))
-    found = write_blocks(stem.with_suffix(".safetensors"), safetensors_blocks(tensors))
-    write_checksummed_json(stem.with_suffix(".json"), {**record, "tensors_sha256": found})
+    checksum = write_blocks(stem.with_suffix(".safetensors"), safetensors_blocks(tensors))
+    write_checksummed_json(stem.with_suffix(".json"), {**record, "tensors_sha256": checksum})
 
 
 def read_tensors(stem: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -30,6 +30,7 @@ class Shape:
 
     @classmethod
     def of(cls, graph: Graph) -> Shape:
+        """The sizes of this graph, or of the graph that this is a shard of."""
         if graph.shard is None:
             return cls(graph.num_nodes, graph.num_features, graph.num_classes)
         return cls(graph.shard.total_nodes, graph.num_features, graph.num_classes, graph.shard.nodes)
@@ -62,7 +63,7 @@ class Prediction:
         if self.nodes is None:
             return self.logits.index_select(0, nodes)
         if self.nodes is not nodes and not torch.equal(self.nodes, nodes):
-            raise ValueError("the prediction was made for other nodes than the requested ones")
+            raise UsageError("the prediction holds the logits of other nodes; predict the requested ones")
         return self.logits
 
     def detached(self) -> Prediction:

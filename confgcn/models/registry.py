@@ -131,5 +131,5 @@ def method_class(name: str, preset: str = "default") -> type[AbstractMethod]:
     check_method(name)
     entry = METHODS[name]
     module, _, class_name = entry.presets.get(preset, entry.where).partition(":")
-    found: type[AbstractMethod] = getattr(import_module(module), class_name)
-    return found
+    chosen: type[AbstractMethod] = getattr(import_module(module), class_name)
+    return chosen

@@ -76,8 +76,8 @@ class MaskablePropagation(MessagePassing):  # type: ignore[misc]  # PyG has no a
 
 def _check(edge_index: Tensor, num_nodes: int) -> None:
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        found = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise DataError(f"edge_index: expected a tensor of shape (2, edges), got {found}")
+        got = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
+        raise DataError(f"edge_index: expected a tensor of shape (2, edges), got {got}")
     if edge_index.is_floating_point() or edge_index.is_complex() or edge_index.dtype == torch.bool:
         raise DataError(f"edge_index: expected whole numbers, the positions of nodes, got {edge_index.dtype}")
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:

@@ -30,8 +30,8 @@ def check_features(x: Tensor, in_channels: int) -> None:
     if x.dim() != 2 or x.shape[1] != in_channels:
         raise DataError(f"x: expected shape (nodes, {in_channels}), got {tuple(x.shape)}")
     if not x.is_floating_point() or not x.isfinite().all():
-        found = "a number that is not finite" if x.is_floating_point() else x.dtype
-        raise DataError(f"x: expected finite floats, got {found}")
+        got = "a number that is not finite" if x.is_floating_point() else x.dtype
+        raise DataError(f"x: expected finite floats, got {got}")
 
 
 def checked_node_ids(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> Tensor:
@@ -43,8 +43,8 @@ def checked_node_ids(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> 
             )
         return torch.arange(num_nodes)
     if node_ids.shape != (num_rows,) or node_ids.dtype != torch.long:
-        found = f"{node_ids.dtype} of shape {tuple(node_ids.shape)}"
-        raise DataError(f"node_ids: expected torch.int64 of shape ({num_rows},), one per row, got {found}")
+        got = f"{node_ids.dtype} of shape {tuple(node_ids.shape)}"
+        raise DataError(f"node_ids: expected torch.int64 of shape ({num_rows},), one per row, got {got}")
     _check_between("node_ids", node_ids, num_nodes)
     return node_ids
 
@@ -52,8 +52,8 @@ def checked_node_ids(num_rows: int, node_ids: Tensor | None, num_nodes: int) -> 
 def training_nodes(train_mask: Tensor, num_nodes: int) -> Tensor:
     """The positions at which the mask is true."""
     if train_mask.dtype != torch.bool or train_mask.shape != (num_nodes,):
-        found = f"{train_mask.dtype} of shape {tuple(train_mask.shape)}"
-        raise DataError(f"train_mask: expected torch.bool of shape ({num_nodes},), got {found}")
+        got = f"{train_mask.dtype} of shape {tuple(train_mask.shape)}"
+        raise DataError(f"train_mask: expected torch.bool of shape ({num_nodes},), got {got}")
     if not train_mask.any():
         raise DataError("train_mask: selects no node")
     return train_mask.nonzero().squeeze(1)

@@ -83,7 +83,7 @@ class RunDirectory:
         if self.finished and self.metrics.read_bytes() == content and not damaged_files(self.path):
             return  # it was finished before
         written = [file for file in self._training_files() if file != self.metrics]
-        write_checksums(self.path, written, still_to_come={self.metrics.name: content})
+        write_checksums(self.path, written, not_yet_written={self.metrics.name: content})
         write_atomic(self.metrics, content)
 
     def discard_damage(self) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
-from confgcn.distributed.process_group import ProcessGroup, joined_group, whole_weights
+from confgcn.distributed.process_group import ProcessGroup, gathered_weights, joined_group
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
-from confgcn.distributed.shards import load_shard, load_whole
+from confgcn.distributed.shards import load_all_shards, load_shard
 from confgcn.exceptions import ConfGCNError, DataError, DivergedError, UsageError, brief
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
@@ -62,7 +62,7 @@ def train_distributed(
                 given = (directory, result, prediction, folder, request, settings, group)
                 rest = gather_and_write(*given, started=started, notify=notify)
                 del prediction, given  # to make room for the weights
-                weights = whole_weights(result.method, result.graph, group)
+                weights = gathered_weights(result.method, result.graph, group)
                 if rest is not None:
                     finish_gathered(directory, rest, weights, group.size)
                 group.wait()  # no worker leaves before the run is finished: if it fails now, all are started again
@@ -90,7 +90,7 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
 
 def _if_exists(request: RunRequest, out: Path, group: ProcessGroup) -> IfExists:
     """A job that torchrun has restarted resumes the run that it began itself, and no other."""
-    return "resume" if group.remembers(BEGUN) and RunDirectory(out).holds_run else request.if_exists
+    return "resume" if group.has_flag(BEGUN) and RunDirectory(out).holds_run else request.if_exists
 
 
 def _opened(
@@ -106,7 +106,7 @@ def _opened(
         graph = None if isinstance(given, ShardedGraph) else _loaded(request, settings, group.size)
         for notice in held.enter_context(claimed(out, if_exists=_if_exists(request, out, group))):
             notify(notice)
-        group.remember(BEGUN)
+        group.set_flag(BEGUN)
         _begin(request, settings, RunDirectory(out), folder, graph, group.size, notify)
     group.finish_setup()
     if not isinstance(given, ShardedGraph) and is_shard_folder(folder.path):
@@ -231,9 +231,9 @@ def _best_kept(
         group, stem = loop.group, directory.best_before_divergence
         assert isinstance(group, ProcessGroup)
         loop.method.load_state_dict(loop.best_weights)
-        weights = whole_weights(loop.method, loop.graph, group)
+        weights = gathered_weights(loop.method, loop.graph, group)
         if group.rank == 0:
-            graph = load_whole(folder)
+            graph = load_all_shards(folder)
             method = without_weights(graph, settings)
             method.load_state_dict(weights, assign=True)
             saved.write_model(stem, method, saved.model_record(run_config(request), graph))

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.label_errors import centroid_probabilities
-from confgcn.distributed.process_group import ProcessGroup, whole_prediction
+from confgcn.distributed.process_group import ProcessGroup, gathered_prediction
 from confgcn.distributed.shard_files import ShardFolder
-from confgcn.distributed.shards import load_whole
+from confgcn.distributed.shards import load_all_shards
 from confgcn.graph import Graph
 from confgcn.io.allocator import release_freed_memory
 from confgcn.models.base import AbstractMethod, Prediction
@@ -67,14 +67,14 @@ def gather_and_write(
     """Every worker sends the prediction of its shard; the first assesses and writes the whole, the others get None."""
     release_freed_memory()
     if group.rank:
-        whole_prediction(prediction, result.graph, None, group)
+        gathered_prediction(prediction, result.graph, None, group)
         return None
-    loaded, config = load_whole(folder), run_config(request)
+    loaded, config = load_all_shards(folder), run_config(request)
     prepared = settings.data.prepare(loaded, seed=request.seed)
     record, feature_probabilities = saved.model_record(config, loaded), centroid_probabilities(prepared)
     graph, method = _without_features(prepared), without_weights(prepared, settings)
     del loaded, prepared  # with the features, before the predictions arrive
-    gathered = whole_prediction(prediction, result.graph, graph.adjacency, group)
+    gathered = gathered_prediction(prediction, result.graph, graph.adjacency, group)
     assert gathered is not None
     run = Run(config, settings, method, graph=graph, history=result.history)
     run.prepared, run.prediction = graph, gathered

@@ -15,7 +15,7 @@ from confgcn.data.raw import RawGraph, raw_from_graph
 from confgcn.data.splits import hold_out
 from confgcn.data.transforms import ColumnStatistics
 from confgcn.distributed.shard_files import COLUMNS, Partitioner, ShardFolder
-from confgcn.distributed.shards import default_partitioner, load_whole, shards_of_nodes, write_shards
+from confgcn.distributed.shards import default_partitioner, load_all_shards, shards_of_nodes, write_shards
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.graph import Graph
 
@@ -109,7 +109,7 @@ class ShardedGraph:
 
     def load(self, split_seed: int) -> Graph:
         self.check_split(split_seed)
-        return load_whole(self.folder)
+        return load_all_shards(self.folder)
 
     def check_split(self, split_seed: int) -> None:
         """Refuse a split seed other than the one the shards were made with."""
@@ -118,7 +118,7 @@ class ShardedGraph:
             raise UsageError(f"{self.path}: was made with split seed {made_with}, not {split_seed}")
 
     def raw(self) -> RawGraph:
-        return raw_from_graph(load_whole(self.folder))
+        return raw_from_graph(load_all_shards(self.folder))
 
     def record(self) -> dict[str, Any]:
         place = {"path": str(self.path.absolute()), SHARDED: self.folder.sha256}
@@ -138,7 +138,7 @@ def recorded_graph(config: Mapping[str, Any]) -> Graph | None:
     folder = ShardFolder(_recorded_path(config))
     if folder.sha256 != given[SHARDED]:
         raise DataError(f"{folder.path}: these are not the shards that the run was trained on")
-    return load_whole(folder)
+    return load_all_shards(folder)
 
 
 def _recorded_store(config: Mapping[str, Any]) -> Graph:

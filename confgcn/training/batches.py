@@ -26,23 +26,23 @@ class Batches:
     """
 
     def __init__(self, graph: Graph, method: AbstractMethod, recipe: Recipe) -> None:
-        self.whole, self.graph = graph, graph.to("cpu")  # samples are drawn on the CPU
+        self.graph, self.on_cpu = graph, graph.to("cpu")  # samples are drawn on the CPU
         self.count = 1 if recipe.batch_size is None else math.ceil(graph.num_nodes / recipe.batch_size)
         self.sampler = None
         if recipe.batch_size is not None:
-            self.sampler = NeighbourSampler(self.graph, fanout=recipe.fanout, depth=method.reach)
+            self.sampler = NeighbourSampler(self.on_cpu, fanout=recipe.fanout, depth=method.reach)
 
     def __iter__(self) -> Iterator[Graph]:
         if self.sampler is None:
-            yield self.whole
+            yield self.graph
             return
         for nodes in self._nodes_of_batches():
-            yield self.sampler.draw(nodes).to(self.whole.device)
+            yield self.sampler.draw(nodes).to(self.graph.device)
 
     def _nodes_of_batches(self) -> list[Tensor]:
         """All nodes, divided into batches; the first batches get the remaining training nodes."""
-        is_other = torch.ones(self.graph.num_nodes, dtype=torch.bool).index_fill_(0, self.graph.train, False)
-        train, others = (_shuffled(nodes) for nodes in (self.graph.train, is_other.nonzero().squeeze(1)))
+        is_other = torch.ones(self.on_cpu.num_nodes, dtype=torch.bool).index_fill_(0, self.on_cpu.train, False)
+        train, others = (_shuffled(nodes) for nodes in (self.on_cpu.train, is_other.nonzero().squeeze(1)))
         return [
             torch.cat([train[batch :: self.count], others[self.count - 1 - batch :: self.count]]).sort().values
             for batch in range(self.count)

@@ -106,7 +106,10 @@ def _check_agreement(folder: Path, loop: TrainingLoop) -> None:
     """Raise if workers have loaded different checkpoints: they would train on without an error."""
     epoch = len(loop.history)
     if loop.group.sum([epoch])[0] != loop.group.size * epoch:
-        raise CorruptFileError(f"{folder}: workers have loaded different checkpoints, this one that of epoch {epoch}")
+        raise CorruptFileError(
+            f"{folder}: workers have loaded different checkpoints, this one that of epoch {epoch}; "
+            "start again with --overwrite"
+        )
 
 
 def _write_state(stem: Path, loop: TrainingLoop) -> None:

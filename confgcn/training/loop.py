@@ -246,8 +246,8 @@ def check_trainable(graph: Graph, recipe: Recipe, group: Group = SINGLE_PROCESS)
 
 def _labels_elsewhere(graph: Graph) -> str:
     labelled = int((graph.labels >= 0).sum())
-    found = f", though {labelled} have a label: the split puts none of them into the training set" if labelled else ""
-    return "".join([found, *(f". {text}" for text in graph.reader_notices)])
+    unused = f", though {labelled} have a label: the split puts none of them into the training set" if labelled else ""
+    return "".join([unused, *(f". {text}" for text in graph.reader_notices)])
 
 
 def _backward(terms: dict[str, LossTerm], scales: list[float]) -> None:

@@ -15,11 +15,11 @@ from confgcn.models.base import AbstractMethod
 
 @contextmanager
 def rows_of_sample(method: AbstractMethod, graph: Graph) -> Iterator[Graph]:
-    """Within, the method's parameters per node have only the rows of the sample's nodes, numbered by the graph given.
+    """Within, the method's parameters per node have only the rows of the sample's nodes; yields a graph that uses them.
 
     So the backward pass of every operator works on small dense tables, and the full tables are neither copied nor
-    differentiated. Afterwards each full table has a sparse gradient of these rows, each row once. A graph that is no
-    sample is given unchanged.
+    differentiated. Afterwards each full table has a sparse gradient of these rows, each row once. A graph that is not
+    a sample is yielded unchanged.
     """
     if graph.sample is None:
         yield graph

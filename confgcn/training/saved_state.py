@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from confgcn.training.loop import TrainingLoop
 
 NODES = "nodes"  # in the state of a shard: the positions of its rows in the whole graph
-OTHER = "it is that of another version or method"
+OTHER_VERSION = "it was saved by another version or method"
 State = tuple[dict[str, Tensor], dict[str, Any]]
 
 
@@ -77,10 +77,10 @@ def _check_tensors(tensors: dict[str, Tensor], record: dict[str, Any], own: dict
         expected |= {f"best/{name}": tensor for name, tensor in _under("method/", own).items()}
     unknown = tensors.keys() - expected.keys() - {NODES}
     if unknown:
-        raise CorruptFileError(f"the saved state holds {brief(min(unknown))}: {OTHER}")
+        raise CorruptFileError(f"the saved state holds {brief(min(unknown))}: {OTHER_VERSION}")
     for name, tensor in expected.items():
         if name not in tensors or (tensors[name].shape, tensors[name].dtype) != (tensor.shape, tensor.dtype):
-            raise CorruptFileError(f"the saved state has no {name} that fits: {OTHER}")
+            raise CorruptFileError(f"the saved state has no {name} that fits: {OTHER_VERSION}")
     if "optimiser/steps" in expected and int(tensors["optimiser/steps"]) < 0:
         raise CorruptFileError("the saved state has a negative number of optimiser steps")
 
@@ -88,8 +88,8 @@ def _check_tensors(tensors: dict[str, Tensor], record: dict[str, Any], own: dict
 def _check_validation(loop: TrainingLoop, history: list[Record], best_epoch: Any) -> None:
     """The validation checks must be complete, and the best epoch the one that the recipe selects from them."""
     checks = [record for record in history if loop.is_validated(record["epoch"])]
-    measured = {"validation_accuracy", "validation_loss"} if loop.num_validation else set()
-    if any(not measured <= check.keys() for check in checks):
+    expected = {"validation_accuracy", "validation_loss"} if loop.num_validation else set()
+    if any(not expected <= check.keys() for check in checks):
         raise CorruptFileError("the saved state lacks the results of a validation check")
     rule, best = SELECTION_RULES[loop.recipe.select](), None
     for check in checks:
@@ -114,18 +114,18 @@ def joined_state(states: Iterable[State], own: State) -> State:
 
     ``own`` is the state that is about to be replaced: the sizes of all results come from it, not from a file. What has
     no row per node is the same in every shard, except the random state, which is that of the first. All shards are
-    checked, whichever nodes are wanted: every worker must reach the same verdict.
+    checked, whichever nodes are needed: every worker must accept or refuse the same states.
     """
-    wanted, seen = _positions(*own), torch.zeros(own[1]["num_nodes"], dtype=torch.bool)
+    needed, seen = _positions(*own), torch.zeros(own[1]["num_nodes"], dtype=torch.bool)
     shards = iter(states)
     saved, record = next(shards)
     tables = _tables(saved, record, own)
     tensors = {name: value for name, value in saved.items() if name not in tables and name != NODES}
-    tensors |= {name: like.new_empty(len(wanted), *like.shape[1:]) for name, like in tables.items()}
-    _copy_rows(tensors, saved, tables, wanted, seen)
+    tensors |= {name: like.new_empty(len(needed), *like.shape[1:]) for name, like in tables.items()}
+    _copy_rows(tensors, saved, tables, needed, seen)
     for saved, other in shards:
         _check_same(record, other)
-        _copy_rows(tensors, saved, tables, wanted, seen)
+        _copy_rows(tensors, saved, tables, needed, seen)
     if not seen.all():
         raise CorruptFileError("the saved shards do not hold every node")
     listed = record.get("tensors")
@@ -137,8 +137,8 @@ def _tables(saved: dict[str, Tensor], record: dict[str, Any], own: State) -> dic
     """The saved tensors with a row per node, each with one of the same form; best weights are like current ones."""
     tensors, expected = own
     if record.get("num_nodes") != expected["num_nodes"]:
-        found = brief(repr(record.get("num_nodes")))
-        raise CorruptFileError(f"the saved state is not of {expected['num_nodes']} nodes, but of {found}")
+        got = brief(repr(record.get("num_nodes")))
+        raise CorruptFileError(f"the saved state: expected {expected['num_nodes']} nodes, got {got}")
     current = [name for name in expected["per_node"] if not name.startswith("best/")]
     like = {name: tensors[_current(name)] for name in (*current, *saved) if _current(name) in current}
     listed = record.get("per_node")
@@ -156,17 +156,17 @@ def _positions(tensors: dict[str, Tensor], record: dict[str, Any]) -> Tensor:
 
 
 def _copy_rows(
-    tensors: dict[str, Tensor], saved: dict[str, Tensor], tables: dict[str, Tensor], wanted: Tensor, seen: Tensor
+    tensors: dict[str, Tensor], saved: dict[str, Tensor], tables: dict[str, Tensor], needed: Tensor, seen: Tensor
 ) -> None:
-    """Copy the wanted rows of one shard."""
+    """Copy the needed rows of one shard."""
     positions = _checked_positions(saved, seen)
-    into = torch.searchsorted(wanted, positions).clamp_(max=len(wanted) - 1)
-    is_wanted = wanted[into] == positions
+    into = torch.searchsorted(needed, positions).clamp_(max=len(needed) - 1)
+    is_needed = needed[into] == positions
     for name, like in tables.items():
         rows = saved.get(name)
         if rows is None or (rows.dtype, rows.shape) != (like.dtype, (len(positions), *like.shape[1:])):
-            raise CorruptFileError(f"the saved state lacks {name}, or {OTHER}")
-        tensors[name][into[is_wanted]] = rows[is_wanted]
+            raise CorruptFileError(f"the saved state lacks {name}, or {OTHER_VERSION}")
+        tensors[name][into[is_needed]] = rows[is_needed]
 
 
 def _checked_positions(saved: dict[str, Tensor], seen: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ def _checked_positions(saved: dict[str, Tensor], seen: Tensor) -> Tensor:
     positions = saved.get(NODES, torch.arange(len(seen)))
     if positions.dtype != torch.long or positions.ndim != 1 or not len(positions):
         raise CorruptFileError(
-            f"the saved {NODES} are no list of positions, but {positions.dtype} {tuple(positions.shape)}"
+            f"the saved {NODES} are not a list of positions, but {positions.dtype} {tuple(positions.shape)}"
         )
     if positions[0] < 0 or positions[-1] >= len(seen) or (positions[1:] <= positions[:-1]).any():
         raise CorruptFileError(f"the saved {NODES} are not from 0 to {len(seen) - 1}, sorted, each once")

@@ -10,9 +10,9 @@ import torch.distributed as dist
 
 from confgcn.distributed import heartbeat as module
 from confgcn.distributed.heartbeat import (
-    LONGEST_RENDEZVOUS,
-    LONGEST_SILENCE,
-    SECONDS_BETWEEN,
+    HEARTBEAT_INTERVAL,
+    HEARTBEAT_TIMEOUT,
+    RENDEZVOUS_TIMEOUT,
     Heartbeat,
     reporting_lost_workers,
 )
@@ -37,16 +37,16 @@ def test_heartbeats_are_read(store: dist.HashStore) -> None:  # type: ignore[nam
     first, second = two(store)
     for count in range(1, 5):
         second._write(count)
-        first._read(SECONDS_BETWEEN)
-        assert first.silent[1] == 0.0
+        first._read(HEARTBEAT_INTERVAL)
+        assert first.seconds_missing[1] == 0.0
     assert first.missing() == ""
 
 
 def test_silence_is_counted_and_named(store: dist.HashStore) -> None:  # type: ignore[name-defined]
     first, _ = two(store)
     for _ in range(5):
-        first._read(SECONDS_BETWEEN)
-    assert first.silent[1] == 4 * SECONDS_BETWEEN  # the first heartbeat was new
+        first._read(HEARTBEAT_INTERVAL)
+    assert first.seconds_missing[1] == 4 * HEARTBEAT_INTERVAL  # the first heartbeat was new
     assert first.missing() == f"worker 1 (process {os.getpid()} on {socket.gethostname()})"
 
 
@@ -54,7 +54,7 @@ def test_a_worker_that_succeeded_is_not_missing(store: dist.HashStore) -> None: 
     first, second = two(store)
     second.stop(succeeded=True)
     for _ in range(5):
-        first._read(SECONDS_BETWEEN)
+        first._read(HEARTBEAT_INTERVAL)
     assert first.missing() == ""
 
 
@@ -62,7 +62,7 @@ def test_a_worker_that_failed_is_missing(store: dist.HashStore) -> None:  # type
     first, second = two(store)
     second.stop()
     for _ in range(5):
-        first._read(SECONDS_BETWEEN)
+        first._read(HEARTBEAT_INTERVAL)
     assert first.missing().startswith("worker 1")
 
 
@@ -74,8 +74,8 @@ def test_too_long_a_silence_ends_the_process(
     messages: list[str] = []
     monkeypatch.setattr(module, "end_process", messages.append)
     monkeypatch.setattr(Heartbeat, "_kill_if_local", lambda *_: None)
-    first._read(SECONDS_BETWEEN)
-    first._read(LONGEST_SILENCE + 1)
+    first._read(HEARTBEAT_INTERVAL)
+    first._read(HEARTBEAT_TIMEOUT + 1)
     first._check_workers()
     assert not messages  # before the first epoch a process may be blocked by METIS
     first.is_set_up = True
@@ -87,7 +87,7 @@ def test_too_long_a_silence_ends_the_process(
 
 def test_an_error_of_the_network_names_the_missing_worker(store: dist.HashStore) -> None:  # type: ignore[name-defined]
     first, _ = two(store)
-    first._read(SECONDS_BETWEEN)
+    first._read(HEARTBEAT_INTERVAL)
     first._read(5.0)
     with (
         pytest.raises(ResourceError, match=r"worker 1 .* has ended or is disconnected\. To continue .*--resume"),
@@ -103,7 +103,7 @@ def test_a_worker_that_has_never_connected_gets_more_time(
     messages: list[str] = []
     monkeypatch.setattr(module, "end_process", messages.append)
     first = Heartbeat(store, 0, 2)
-    first._read(LONGEST_RENDEZVOUS - 1)
+    first._read(RENDEZVOUS_TIMEOUT - 1)
     first._check_workers()
     assert messages == []
     first._read(2.0)
@@ -137,7 +137,7 @@ def test_an_error_that_another_process_reports_is_not_reported_again(
     assert claim_report(store, 3) is None
     messages: list[str] = []
     monkeypatch.setattr(module, "end_process", messages.append)
-    first._fail(1, LONGEST_SILENCE)
+    first._fail(1, HEARTBEAT_TIMEOUT)
     assert messages == [""]
     assert first.is_end_reported()
 

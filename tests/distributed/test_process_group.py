@@ -10,7 +10,13 @@ import torch
 from torch import Tensor
 
 from confgcn.data.synthetic import block_model
-from confgcn.distributed.process_group import joined_group, order_in_whole, whole_entries, whole_prediction, whole_rows
+from confgcn.distributed.process_group import (
+    gathered_entries,
+    gathered_prediction,
+    gathered_rows,
+    joined_group,
+    order_in_graph,
+)
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph, Shard
 from confgcn.models.base import Prediction
@@ -23,15 +29,15 @@ COLLECTED = """
 group.finish_setup()
 tensors = [torch.tensor([1.0, 2.0]) + group.rank, torch.tensor([[10.0]])]
 group.sum_tensors(tensors)
-known = group.remembers("fact")
+before = group.has_flag("flag")
 group.wait()
 if group.rank == 0:
-    group.remember("fact")
+    group.set_flag("flag")
 group.wait()
 found = {
     "rank": group.rank, "size": group.size, "sum": group.sum([1.0, group.rank]),
     "tensors": [tensor.tolist() for tensor in tensors],
-    "remembered": [known, group.remembers("fact")],
+    "flags": [before, group.has_flag("flag")],
     "collected": [
         [tensor.tolist() for tensor in received]
         for received in group.collect(torch.arange(group.rank + 1), torch.full((group.rank + 1, 2), float(group.rank)))
@@ -51,8 +57,8 @@ def test_numbers_and_tensors_are_summed_over_both_workers(collected: list[Any]) 
     assert [found["tensors"] for found in collected] == [[[3.0, 5.0], [[20.0]]]] * 2
 
 
-def test_a_fact_is_remembered_for_all_workers(collected: list[Any]) -> None:
-    assert [found["remembered"] for found in collected] == [[False, True]] * 2
+def test_a_flag_is_seen_by_all_workers(collected: list[Any]) -> None:
+    assert [worker["flags"] for worker in collected] == [[False, True]] * 2
 
 
 def test_the_first_worker_collects_tensors_of_different_lengths(collected: list[Any]) -> None:
@@ -106,7 +112,7 @@ def edge_values(structure: SparseStructure, shard: Shard) -> Tensor:
 
 def test_rows_are_in_the_order_of_the_whole() -> None:
     first, second = (Shard(NO_HALO, torch.tensor(nodes), torch.tensor([]), 5) for nodes in ([1, 4], [0, 2, 3]))
-    whole = whole_rows(
+    whole = gathered_rows(
         torch.tensor([[1.0], [4.0]]), first, FirstWorker((second.nodes, torch.tensor([[0.0], [2.0], [3.0]])))
     )
     assert whole is not None
@@ -117,8 +123,8 @@ def test_values_of_edges_are_in_the_order_of_the_whole() -> None:
     graph = block_model(100, seed=1)
     own, shard = shard_of(graph, torch.arange(0, 100, 2))
     other, its_shard = shard_of(graph, torch.arange(1, 100, 2))
-    its_values = edge_values(other, its_shard)[order_in_whole(other, its_shard)]
-    found = whole_entries(
+    its_values = edge_values(other, its_shard)[order_in_graph(other, its_shard)]
+    found = gathered_entries(
         edge_values(own, shard), own, shard, graph.adjacency, FirstWorker((its_shard.nodes, its_values))
     )
     assert found is not None
@@ -130,4 +136,4 @@ def test_a_worker_that_is_not_the_first_gets_nothing() -> None:
     own, shard = shard_of(graph, torch.arange(5))
     sharded = cast("Graph", type("Sharded", (), {"shard": shard, "adjacency": own})())
     prediction = Prediction(torch.zeros(5, 2), influence=edge_values(own, shard))
-    assert whole_prediction(prediction, sharded, None, OtherWorker()) is None
+    assert gathered_prediction(prediction, sharded, None, OtherWorker()) is None

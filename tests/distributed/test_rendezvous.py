@@ -71,7 +71,7 @@ def test_a_process_that_does_not_connect_in_time_ends(job: int, wait_until: Call
 
 def test_all_workers_agree_on_a_start_whatever_an_earlier_one_left() -> None:
     store = dist.HashStore()  # type: ignore[attr-defined]
-    store.set("confgcn/asks/2", "a worker killed before it got an answer")
+    store.set("confgcn/request/2", "a worker killed before it got a reply")
     for number in ("0", "1"):
         with ThreadPoolExecutor(3) as workers:
             assert list(workers.map(agree_on_start, [store] * 3, range(3), [3] * 3)) == [number] * 3

@@ -16,7 +16,7 @@ from confgcn.data.load import load_graph
 from confgcn.data.synthetic import block_model
 from confgcn.distributed import shards as module
 from confgcn.distributed.shard_files import MANIFEST, NAMES, Partitioner, ShardFolder, worker_of
-from confgcn.distributed.shards import load_shard, load_whole, shards_of_nodes
+from confgcn.distributed.shards import load_all_shards, load_shard, shards_of_nodes
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError
 from confgcn.graph import Graph
 from confgcn.io.json_files import read_checksummed_json, to_json, write_checksummed_json
@@ -35,7 +35,7 @@ def exchange() -> Iterator[mock.Mock]:
 
 
 def test_the_whole(shards: Path) -> None:
-    graph = load_whole(ShardFolder(shards))
+    graph = load_all_shards(ShardFolder(shards))
     assert graph.adjacency.indices.tolist() == [0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5]
     assert graph.node_names == ("a", "b", "c", "d", "e", "f")
     assert graph.labels.tolist() == [0, 1, 0, 1, -1, -1]
@@ -85,7 +85,7 @@ def test_a_worker_refuses_its_own_damaged_shard(shards: Path, forge: Forge, exch
 def test_names_that_are_not_those_of_the_nodes(shards: Path, forge: Forge, content: Any) -> None:
     forge(shards, NAMES, content)
     with pytest.raises(DataError, match=r"names\.json"):
-        load_whole(ShardFolder(shards))
+        load_all_shards(ShardFolder(shards))
 
 
 def test_names_that_the_record_does_not_know_are_not_read(shards: Path) -> None:
@@ -93,7 +93,7 @@ def test_names_that_the_record_does_not_know_are_not_read(shards: Path) -> None:
     del record["files"][NAMES]
     write_checksummed_json(shards / MANIFEST, record)
     (shards / NAMES).write_bytes(to_json({"names": ["x"] * 6}))
-    assert load_whole(ShardFolder(shards)).node_names == ("0", "1", "2", "3", "4", "5")
+    assert load_all_shards(ShardFolder(shards)).node_names == ("0", "1", "2", "3", "4", "5")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def graph() -> Graph:
 def test_shards_are_the_graph(tmp_path: Path, graph: Graph, how: Partitioner, shards: int) -> None:
     record = make_shards(tmp_path / "shards", graph, shards, how=how)
     assert record["shards"] == shards
-    whole = load_whole(ShardFolder(tmp_path / "shards"))
+    whole = load_all_shards(ShardFolder(tmp_path / "shards"))
     assert whole.fingerprint == graph.fingerprint
     assert whole.notices() == graph.notices()
 
@@ -115,7 +115,7 @@ def test_sparse_features_and_names_survive(tmp_path: Path) -> None:
     demo = load_graph("demo")
     assert isinstance(demo.features, SparseMatrix)
     make_shards(tmp_path / "shards", demo, 3)
-    assert load_whole(ShardFolder(tmp_path / "shards")).fingerprint == demo.fingerprint
+    assert load_all_shards(ShardFolder(tmp_path / "shards")).fingerprint == demo.fingerprint
 
 
 def test_crossing_edges_are_counted(tmp_path: Path, graph: Graph) -> None:
@@ -166,12 +166,12 @@ def test_every_damaged_file_is_found(tmp_path: Path, graph: Graph) -> None:
         content = file.read_bytes()
         file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
         with pytest.raises(CorruptFileError, match=file.name):
-            load_whole(ShardFolder(tmp_path / "shards"))
+            load_all_shards(ShardFolder(tmp_path / "shards"))
         file.unlink()
         with pytest.raises((CorruptFileError, ResourceError), match=file.name):
-            load_whole(ShardFolder(tmp_path / "shards"))
+            load_all_shards(ShardFolder(tmp_path / "shards"))
         file.write_bytes(content)
-    load_whole(ShardFolder(tmp_path / "shards"))
+    load_all_shards(ShardFolder(tmp_path / "shards"))
 
 
 def test_statistics_of_all_columns_are_stored(tmp_path: Path, graph: Graph) -> None:
@@ -194,12 +194,12 @@ def test_another_layout_is_refused(tmp_path: Path, graph: Graph, monkeypatch: py
     monkeypatch.setattr("confgcn.distributed.shards.LAYOUT", 99)
     make_shards(tmp_path / "shards", graph, 2)
     with pytest.raises(CorruptFileError, match="layout 99"):
-        load_whole(ShardFolder(tmp_path / "shards"))
+        load_all_shards(ShardFolder(tmp_path / "shards"))
 
 
 def test_no_folder_of_shards(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=MANIFEST):
-        load_whole(ShardFolder(tmp_path))
+        load_all_shards(ShardFolder(tmp_path))
 
 
 def test_without_metis_nodes_are_assigned_by_number_with_a_notice(

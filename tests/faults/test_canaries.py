@@ -292,7 +292,7 @@ def test_no_file_of_a_run_wakes_a_canary(place: Path, sound: Path, canaries: dic
         for content in canaries.values():
             put(place, f"run/{name}", content)
             if forged:
-                write_checksums(place / "run", [place / "run" / each for each in known], still_to_come={})
+                write_checksums(place / "run", [place / "run" / each for each in known], not_yet_written={})
             code, message = ended(place, "explain", "run", "n1")
             assert code in ((0,) if forged and name in UNREAD else (3, 6)), (name, message)
             assert code == 0 or name in message

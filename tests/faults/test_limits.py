@@ -104,7 +104,7 @@ def test_memory_that_can_be_foretold_to_be_too_little_is_refused_with_both_numbe
     outside.write_graph()
     words = (*TRAIN, "--set", "hidden_dim=5000", "--set", "num_layers=3")
     naming = [
-        "not enough memory: the weights, their gradients and the optimiser take 1,00",
+        "not enough memory: the weights, their gradients and the optimiser need 1,00",
         "are available",
         "hidden_dim",
     ]

@@ -59,7 +59,7 @@ def reseal(path: Path, **changes: Any) -> None:
 
 def list_checksums(run: Path) -> None:
     listed = [line.split("  ")[1] for line in (run / SUMS).read_text().splitlines() if not line.startswith("#")]
-    write_checksums(run, [run / name for name in listed], still_to_come={})
+    write_checksums(run, [run / name for name in listed], not_yet_written={})
 
 
 def tar_of_links() -> bytes:

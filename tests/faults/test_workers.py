@@ -44,7 +44,7 @@ if "RANK" in os.environ:
     from confgcn.distributed import heartbeat
     from confgcn.training.checkpoint import Checkpointer
     Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
-    heartbeat.LONGEST_SILENCE = 6.0
+    heartbeat.HEARTBEAT_TIMEOUT = 6.0
 """
 SLOW_TO_READ = """
 import os, pathlib, time
@@ -57,7 +57,7 @@ if "RANK" in os.environ:
 """
 MEETING_BRIEFLY = """
 from confgcn.distributed import process_group
-process_group.LONGEST_RENDEZVOUS = 1.0
+process_group.RENDEZVOUS_TIMEOUT = 1.0
 """
 
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "two.txt").write_bytes(b"two")
     (tmp_path / "unlisted.txt").write_bytes(b"")
     files = [tmp_path / name for name in ("two.txt", "one.txt", "never_written.txt")]
-    write_checksums(tmp_path, files, still_to_come={"last.txt": b"last"})
+    write_checksums(tmp_path, files, not_yet_written={"last.txt": b"last"})
     (tmp_path / "last.txt").write_bytes(b"last")
     return tmp_path
 
@@ -91,7 +91,7 @@ def test_names_that_lead_elsewhere_are_not_followed(folder: Path) -> None:
 
 def test_a_run_without_its_record_cannot_be_resumed(folder: Path) -> None:
     (folder / "config.json").write_bytes(b"{}")
-    write_checksums(folder, [folder / "config.json"], still_to_come={})
+    write_checksums(folder, [folder / "config.json"], not_yet_written={})
     (folder / "config.json").write_bytes(b"[]")
     with pytest.raises(CorruptFileError, match=r"config\.json: corrupt, .* with --overwrite"):
         verify(folder)

@@ -32,7 +32,7 @@ def test_escapes_of_whole_characters_are_read(tmp_path: Path) -> None:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.json")
-    with pytest.raises(CorruptFileError, match=r"x\.json: corrupt, it is no file"):
+    with pytest.raises(CorruptFileError, match=r"x\.json: corrupt, not a regular file"):
         read_json(tmp_path / "x.json")
 
 

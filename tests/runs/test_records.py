@@ -126,7 +126,7 @@ def test_a_history_names_its_file_and_what_is_wrong(run: Path) -> None:
         (lines[1], "corrupt, epoch 1 of the history"),
         (lines[0] + "\n{", "corrupt, not readable as JSON"),
         ("[" * 100_000, "corrupt, not readable as JSON"),
-        (lines[0].replace('"loss": ', '"loss": 1e999, "lost": '), "loss is no finite number"),
+        (lines[0].replace('"loss": ', '"loss": 1e999, "lost": '), "loss is not a finite number"),
     ):
         file.write_text(content)
         with pytest.raises(CorruptFileError, match=rf"history\.jsonl: {problem}|history\.jsonl: corrupt.*{problem}"):

@@ -88,7 +88,7 @@ def forge(run: RunDirectory, stem: str, change: Callable[[dict[str, Tensor], dic
     change(tensors, record)
     write_tensors(run.path / stem, tensors, record)
     names = [line.split("  ")[1] for line in (run.path / SUMS).read_text().splitlines() if "  " in line]
-    write_checksums(run.path, [run.path / name for name in names], still_to_come={})
+    write_checksums(run.path, [run.path / name for name in names], not_yet_written={})
 
 
 WEIGHTS: dict[str, tuple[Callable[[dict[str, Tensor], dict[str, Any]], object], str]] = {

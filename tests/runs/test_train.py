@@ -203,7 +203,7 @@ def test_a_model_record_of_another_kind_is_refused(tmp_path: Path) -> None:
     tensors, record = read_tensors(tmp_path / "run" / "model")
     for change in ({"config": {}}, {"shape": {"num_nodes": 3}}, {"config": {**record["config"], "data": {"x": 1}}}):
         write_tensors(tmp_path / "run" / "model", tensors, {**record, **change})
-        write_checksums(tmp_path / "run", (tmp_path / "run").glob("*.*"), still_to_come={})
+        write_checksums(tmp_path / "run", (tmp_path / "run").glob("*.*"), not_yet_written={})
         with pytest.raises(CorruptFileError, match="describes no method"):
             load_run(tmp_path / "run")
     (tmp_path / "run" / "model.safetensors").unlink()

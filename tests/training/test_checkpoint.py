@@ -120,7 +120,7 @@ def other_epoch(state: tuple[dict[str, torch.Tensor], dict[str, Any]]) -> int:
 DAMAGES: dict[str, tuple[Callable[[Any], object], str]] = {
     "an epoch less": (lambda state: state[1]["history"].pop(0), "epoch 1 of the history"),
     "an epoch more, without validation": (longer, "results of a validation check"),
-    "no history": (lambda state: state[1].update(history="x"), "no list"),
+    "no history": (lambda state: state[1].update(history="x"), "not a list"),
     "another best epoch": (lambda state: state[1].update(best_epoch=9), "no best epoch that fits"),
     "a best epoch that is not the best": (
         lambda state: state[1].update(best_epoch=other_epoch(state)),

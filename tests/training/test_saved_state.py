@@ -84,7 +84,7 @@ def test_every_worker_gets_the_same_error_for_shards_that_do_not_fit(
 )
 def test_nodes_that_are_no_positions(nodes: torch.Tensor) -> None:
     tensors, record = state_of([0, 2, 3])
-    with pytest.raises(CorruptFileError, match=r"nodes are no list of positions"):
+    with pytest.raises(CorruptFileError, match=r"nodes are not a list of positions"):
         joined_state([state_of([1, 4]), ({**tensors, NODES: nodes}, record)], fresh())
 
 
@@ -105,7 +105,7 @@ def test_a_table_that_is_not_there_or_of_another_form(part: int, table: torch.Te
 
 @pytest.mark.parametrize("number", [None, 0, -5, "5", 6, 10**15, [5]])
 def test_a_number_of_nodes_that_is_not_that_of_the_graph(number: object) -> None:
-    with pytest.raises(CorruptFileError, match="not of 5 nodes"):
+    with pytest.raises(CorruptFileError, match="expected 5 nodes, got"):
         joined_state([state_of([0, 1], num_nodes=number)], fresh())
 
 

@@ -20,7 +20,7 @@ def seal(file: Path) -> None:
     folder = file.parent
     if (folder / SUMS).is_file() and file.name != SUMS:
         names = [line.split("  ", 1)[1] for line in (folder / SUMS).read_text().splitlines() if "  " in line]
-        write_checksums(folder, [folder / name for name in names], still_to_come={})
+        write_checksums(folder, [folder / name for name in names], not_yet_written={})
 
 
 def seal_mapped(file: Path) -> None:

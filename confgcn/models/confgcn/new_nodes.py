@@ -1,4 +1,4 @@
-"""Label distributions of nodes that were not in the training graph, found with all other parameters fixed."""
+"""Label distributions of nodes that were not in the training graph, fitted with all other parameters fixed."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ SMALLEST_SCORE = 1e-6  # keeps logarithms finite
 
 
 def unchanged(values: Tensor) -> Tensor:
+    """The identity: for models whose parameters are the label scores and precisions themselves."""
     return values
 
 

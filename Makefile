@@ -74,15 +74,17 @@ audit: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/confgcn reproduce all overview confidence presets
+	$(BIN)/python benchmarks/recorded_accuracies.py
 	$(BIN)/python benchmarks/gat_selection.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/limits.py
+	$(BIN)/python benchmarks/losses.py
+	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/mapped.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/new_nodes.py
 	$(BIN)/python benchmarks/labels.py
-	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/exactness.py
 	$(BIN)/python benchmarks/worker_accuracy.py
 	$(BIN)/python benchmarks/workers.py

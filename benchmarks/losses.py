@@ -7,16 +7,18 @@ is a forward and a backward pass; its memory is the growth of the resident set i
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
+from recorded import write
+from resident import peak_bytes, reset_peak
 from torch import Tensor
 from torch.nn.functional import elu
 
@@ -29,8 +31,6 @@ from confgcn.sparse import SparseStructure
 
 NODES, CLASSES, NEIGHBOURS, LABELLED = 1_000_000, 7, 10, 20_000
 REPEATS = 15
-RESULTS = Path(__file__).parent / "results" / "losses.json"
-STATUS = Path("/proc/self/status")
 
 Step = Callable[..., Tensor]
 Case = tuple[tuple[Tensor, ...], Step, Step]  # variables, plain and hand-derived function of them
@@ -190,10 +190,10 @@ def measure(name: str, how: str) -> dict[str, float]:
     values, plain, by_hand = CASES[name]()
     variables = [value.requires_grad_() for value in values]
     function = plain if how == "plain" else by_hand
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from the resident set
-    before = kilobytes("VmHWM")
+    reset_peak()
+    before = peak_bytes()
     value = step(function, variables)
-    megabytes = (kilobytes("VmHWM") - before) / 1024
+    megabytes = (peak_bytes() - before) / 2**20
     seconds = []
     for _ in range(REPEATS):
         started = time.perf_counter()
@@ -211,11 +211,6 @@ def step(function: Step, variables: list[Tensor]) -> float:
     return float(loss.detach())
 
 
-def kilobytes(kind: str) -> int:
-    """A line of this process's status; VmHWM is the peak of its resident set."""
-    return int(STATUS.read_text().split(f"{kind}:")[1].split()[0])
-
-
 def main() -> None:
     """Every term in both ways, or one measurement of a child process."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -224,11 +219,12 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(*arguments.measure)))
         return
-    found: dict[str, Any] = {"nodes": NODES, "classes": CLASSES, "kernels": kernels.active().__name__, "terms": {}}
+    terms: dict[str, Any] = {}
     for name in CASES:
-        found["terms"][name] = {how: run(name, how) for how in ("plain", "hand-derived")}
-        print(name, json.dumps(found["terms"][name]))
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+        terms[name] = {how: run(name, how) for how in ("plain", "hand-derived")}
+        print(name, json.dumps(terms[name]))
+    sizes = {"nodes": NODES, "classes": CLASSES, "kernels": kernels.active().__name__}
+    write("losses", {"date": datetime.date.today().isoformat(), **sizes, "terms": terms})
 
 
 def run(name: str, how: str) -> dict[str, float]:

@@ -16,11 +16,11 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 from recorded import read, result_file, table, write
+from resident import peak_bytes, reset_peak
 from scaling import OURS, random_graph
 
 from confgcn.data.load import load_graph
@@ -99,16 +99,16 @@ def measure_memory(name: str, how: str) -> dict[str, Any]:
     settings = resolve("confgcn", "released", graph.name, {**OURS[name], **LARGE[how], "select": "last"})
     keep_freed_memory()  # as the command line does
     loop = make_loop(graph, settings)
-    built = peak_memory()
-    Path("/proc/self/clear_refs").write_text("5")
+    built = peak_bytes()
+    reset_peak()
     seconds, nodes = steps(loop, STEPS[how])
     return {
         "settings": LARGE[how],
         "nodes_in_step": nodes,
         "cpu": seconds,
         "steps_in_epoch": loop.batches.count,
-        "peak_of_steps_gb": peak_memory(),
-        "peak_of_process_gb": max(built, peak_memory()),
+        "peak_of_steps_gb": peak_bytes() / 1e9,
+        "peak_of_process_gb": max(built, peak_bytes()) / 1e9,
     }
 
 
@@ -122,13 +122,6 @@ def steps(loop: TrainingLoop, count: int) -> tuple[float, int]:
         seconds.append(time.process_time() - before)
         nodes.append(batch.num_nodes)
     return statistics.median(seconds), round(statistics.median(nodes))
-
-
-def peak_memory() -> float:
-    """The peak resident memory so far, in gigabytes."""
-    status = Path("/proc/self/status").read_text()
-    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-    return peak * 1024 / 1e9
 
 
 def blocks() -> dict[str, str]:

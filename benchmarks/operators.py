@@ -11,17 +11,17 @@ benchmarks/results/operators.json.
 from __future__ import annotations
 
 import datetime
-import json
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
+from recorded import write
+from resident import peak_bytes, reset_peak
 from torch import Tensor
 from torch.nn import functional
 
@@ -30,7 +30,6 @@ from confgcn.graph import symmetric_adjacency
 from confgcn.ops.dropout import dropout_dense
 from confgcn.sparse import SparseStructure
 
-RESULTS = Path(__file__).parent / "results" / "operators.json"
 SMALL, LARGE = 20_000, 1_000_000  # nodes
 DEGREE = 6  # edges drawn per node: about 13 entries per row of the adjacency, with both directions and the self loop
 WIDTH, FEATURES, CLASSES, STEPS, RATE = 16, 128, 7, 8, 0.5
@@ -152,7 +151,7 @@ def main() -> None:
         "features": FEATURES,
     }
     record = {"date": datetime.date.today().isoformat(), **sizes, "repeats": REPEATS, "operators": rows}
-    RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+    write("operators", record)
 
 
 def times(name: str, inputs: Inputs) -> dict[str, float]:
@@ -189,16 +188,10 @@ def print_memory(name: str, version: str) -> None:
     for cached in ("rows", "transposed", "mirror"):
         getattr(inputs.adjacency, cached)
     run(name, version, inputs)
-    Path("/proc/self/clear_refs").write_text("5")  # the largest resident set starts anew
-    before = resident("VmRSS")
+    reset_peak()
+    before = peak_bytes()
     run(name, version, inputs)
-    print(round((resident("VmHWM") - before) / 1024, 1))
-
-
-def resident(key: str) -> float:
-    """Kilobytes."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
-    return float(line.split()[1])
+    print(round((peak_bytes() - before) / 2**20, 1))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run a command and sample the memory of its process and of its child processes every few milliseconds."""
+"""Resident memory: the peak of this process, and of a command and its child processes, sampled while it runs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ class MonitoredCommand:
             raise SystemExit(f"{' '.join(words)}: exit code {child.returncode}")
         self.seconds = time.perf_counter() - started
         self.peaks = [found[process] for process in sorted(found)]
+
+
+def reset_peak() -> None:
+    """Let the peak of this process start again from what is resident now."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_bytes() -> int:
+    """The peak resident memory of this process since it started, or since :func:`reset_peak`."""
+    return resident(os.getpid())["resident"]
 
 
 def process_tree(process: int) -> list[int]:

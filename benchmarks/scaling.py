@@ -18,12 +18,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from recorded import PATHS, read, result_file, table, write
+from resident import peak_bytes, reset_peak
 
 from confgcn import kernels
 from confgcn.graph import Graph
@@ -113,16 +113,14 @@ def measure(who: str, size: int) -> dict[str, float]:
 
 def repeated(step: Callable[[], Any], count: int) -> dict[str, float]:
     """Medians over the steps, and their peak resident memory."""
-    Path("/proc/self/clear_refs").write_text("5")
+    reset_peak()
     cpu, wall = [], []
     for _ in range(count):
         before = time.process_time(), time.perf_counter()
         step()
         cpu.append(time.process_time() - before[0])
         wall.append(time.perf_counter() - before[1])
-    status = Path("/proc/self/status").read_text()
-    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-    return {"cpu": statistics.median(cpu), "wall": statistics.median(wall), "peak_gb": peak * 1024 / 1e9}
+    return {"cpu": statistics.median(cpu), "wall": statistics.median(wall), "peak_gb": peak_bytes() / 1e9}
 
 
 def train_step(who: str, graph: Graph) -> Callable[[], Any]:

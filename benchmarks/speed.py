@@ -209,9 +209,9 @@ def epoch_table(epochs: dict[str, Any]) -> str:
 
 def draw(folder: Path) -> None:
     """Time per epoch relative to PyG, for every graph; below one is faster."""
-    from reproduction.plots import plot_style
+    from confgcn.report.figures import figure_style
 
-    with plot_style():
+    with figure_style():
         figure = _drawn(read("speed"))
         figure.savefig(folder / "speed.svg", metadata={"Date": None})
 

@@ -31,7 +31,7 @@ import torch
 from capacity import GB, PRESETS, Rows
 from clustered import EDGES_PER_NODE, clustered_graph
 from recorded import append, read, table
-from resident import MonitoredCommand
+from resident import MonitoredCommand, peak_bytes, reset_peak
 
 from confgcn.data.formats.store_writing import arrays_of_graph, write_store
 from confgcn.distributed.exchange import HaloExchange
@@ -171,7 +171,8 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
     halo = graph.halo
     loop.train_step()  # warm-up: builds what is cached
-    lifetime, _ = status("VmHWM"), forget_peak()
+    lifetime = peak_bytes()
+    reset_peak()
     sent, wall = sent_by(halo), []
     for _ in range(steps):
         began = time.perf_counter()
@@ -179,8 +180,8 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
         wall.append(time.perf_counter() - began)
     return {
         "seconds": statistics.median(wall),
-        "peak": status("VmHWM"),
-        "lifetime_peak": max(lifetime, status("VmHWM")),
+        "peak": peak_bytes(),
+        "lifetime_peak": max(lifetime, peak_bytes()),
         "bytes_per_step": (sent_by(halo) - sent) // steps,
         "borrowed": sum(halo.received_counts) if isinstance(halo, HaloExchange) else 0,
         "own": graph.num_nodes,
@@ -195,17 +196,6 @@ def sent_by(halo: Any) -> int:
 def settings_of(preset: str) -> RunSettings:
     options = OPTIONS if preset == "released" else {}
     return resolve("confgcn", preset, "", {**options, **FIXED})
-
-
-def status(name: str) -> int:
-    """A size in bytes from /proc/self/status."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
-
-
-def forget_peak() -> None:
-    """Reset the peak resident memory."""
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 def blocks() -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from confgcn.exceptions import unknown_name
+from confgcn.report.figures import figure_style
 from reproduction import (
     claims,
     confidence,
@@ -21,7 +22,7 @@ from reproduction import (
 )
 from reproduction.formatting import Numbers
 from reproduction.jobs import Job, Kind, Scope
-from reproduction.plots import plot_style, saved_pictures
+from reproduction.plots import saved_pictures
 from reproduction.rendering import ClaimCheck, Table
 from reproduction.results import Results
 
@@ -67,7 +68,7 @@ class Artefact:
         """The picture as SVG and PNG, by file name; empty where there is nothing to draw."""
         if self.draw is None:
             return {}
-        with plot_style():
+        with figure_style():
             figure = self.draw(numbers)
             return {} if figure is None else saved_pictures(self.name, figure)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from confgcn.report.run_charts import QUARTILE_LABELS
 from reproduction.formatting import Numbers, interval, listed, mean_std, percent
 from reproduction.jobs import Job, Scope
-from reproduction.plots import GROUP_NAMES, draw_line, new_figure
+from reproduction.plots import draw_line, new_figure
 from reproduction.rendering import ClaimCheck, Table, outcome_of
 from reproduction.results import Results
 from reproduction.summaries import accuracies, all_satisfy, group_cells, is_above, is_below, paired_groups
@@ -62,7 +63,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
 
 
 def _table(dataset: str, lines: list[Numbers]) -> Table:
-    header = ["", *(f"{key} {name}" for key in QUANTITIES for name in GROUP_NAMES)]
+    header = ["", *(f"{key} {name}" for key in QUANTITIES for name in QUARTILE_LABELS)]
     rows = [[line["title"], *(mean_std(cell) for key in QUANTITIES for cell in line[key])] for line in lines]
     return Table(f"{dataset}: test accuracy in percent by quartile group of the test nodes.", header, rows)
 
@@ -76,9 +77,9 @@ def draw(numbers: Numbers) -> Figure | None:
     for row, (dataset, lines) in zip(axes, panels.items(), strict=True):
         for axis, (key, quantity) in zip(row, QUANTITIES.items(), strict=True):
             for index, line in enumerate(lines):
-                draw_line(axis, range(len(GROUP_NAMES)), line[key], index, line["title"], num_lines=len(lines))
+                draw_line(axis, range(len(QUARTILE_LABELS)), line[key], index, line["title"], num_lines=len(lines))
             axis.set(title=f"{dataset}, by {quantity}", ylabel="test accuracy, %")
-            axis.set_xticks(range(len(GROUP_NAMES)), GROUP_NAMES)
+            axis.set_xticks(range(len(QUARTILE_LABELS)), QUARTILE_LABELS)
     axes[0][0].legend(frameon=False, fontsize=7)
     return figure
 
@@ -122,7 +123,7 @@ def _differences(lines: Numbers) -> Differences:
 def _ends(shown: Numbers, key: str, first: int) -> str:
     found = {dataset: lines[RELEASED.title][key] for dataset, lines in shown.items() if RELEASED.title in lines}
     values = [f"{percent(g[first]['mean'])} and {percent(g[-1]['mean'])} on {dataset}" for dataset, g in found.items()]
-    groups = f"the {GROUP_NAMES[first]} and the {GROUP_NAMES[-1]} group of {QUANTITIES[key]}"
+    groups = f"the {QUARTILE_LABELS[first]} and the {QUARTILE_LABELS[-1]} group of {QUANTITIES[key]}"
     return f"In {groups} {RELEASED.title} has {listed(values)}." if values else ""
 
 
@@ -132,7 +133,7 @@ def _wins(pairs: dict[str, Differences]) -> str:
         for dataset, found in pairs.items()
         for name, key, groups in found
     ]
-    head = f"Number of the {len(GROUP_NAMES)} groups in which {RELEASED.title} is significantly above / below"
+    head = f"Number of the {len(QUARTILE_LABELS)} groups in which {RELEASED.title} is significantly above / below"
     return f"{head} {'; '.join(counts)}." if counts else ""
 
 

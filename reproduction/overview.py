@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from confgcn.report.run_charts import QUARTILE_LABELS
 from reproduction.formatting import Numbers, accuracy_text, mean_std
 from reproduction.jobs import PAPER_GRAPHS, Job, Scope
-from reproduction.plots import GROUP_NAMES, draw_line, draw_pairs, new_figure
+from reproduction.plots import draw_line, draw_pairs, new_figure
 from reproduction.rendering import Table
 from reproduction.results import Results
 from reproduction.summaries import accuracy_cell, group_cells
@@ -55,7 +56,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
     found = {"influence": Table("Test accuracy in percent.", ["", *numbers["datasets"]], rows)}
     if numbers["mean_probability"]:
         groups = [[title, *map(mean_std, numbers[key])] for key, title in LINES.items()]
-        found["probability"] = Table("Mean probability and accuracy in percent.", ["", *GROUP_NAMES], groups)
+        found["probability"] = Table("Mean probability and accuracy in percent.", ["", *QUARTILE_LABELS], groups)
     return found
 
 
@@ -70,7 +71,7 @@ def draw(numbers: Numbers) -> Figure:
     for index, (key, title) in enumerate(LINES.items()):
         draw_line(right, range(len(numbers[key])), numbers[key], index, title)
     right.set(ylim=(0, 100), ylabel="%", title="raw probability and accuracy (demo)")
-    right.set_xticks(range(len(GROUP_NAMES)), GROUP_NAMES)
+    right.set_xticks(range(len(QUARTILE_LABELS)), QUARTILE_LABELS)
     right.set_xlabel("quartile group of the test nodes, by probability")
     right.legend(frameon=False)
     return figure

@@ -1,36 +1,23 @@
-"""Style of the figures: readable in black and white, with error bars, byte-identical for the same numbers."""
+"""Panels, lines with error bars and picture files, in the style of ``confgcn.report.figures``."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from confgcn.exceptions import ResourceError
 from reproduction.formatting import Numbers, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLE: Any = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "0"}
 MARKERS = ("o-", "s--", "^-.", "v:", "D-", "x--")
 FILLS = ("black", "white", "0.6", "black", "white", "black")
-GROUP_NAMES = ("lowest", "2nd", "3rd", "highest")
 LINE_OFFSET = 0.07  # horizontal distance between lines that would overlap
 PAIR_OFFSET = 0.24  # horizontal distance between the two markers of one data set
 PANEL = (4.3, 3.0)  # inches
 PNG_DOTS_PER_INCH = 150
-
-
-def plot_style() -> AbstractContextManager[None]:
-    """A context with our matplotlib settings; those of the caller are restored afterwards."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ResourceError("drawing needs matplotlib: pip install 'confgcn[figures]'") from None
-    return matplotlib.rc_context(STYLE)
 
 
 def new_figure(*, rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:

@@ -17,7 +17,8 @@ from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
 from confgcn.models.registry import check_method
 
-CHOICES = "table1, table2, figure1, ..., figure4, claims; all for these; overview, confidence, presets"
+# Names of reproduction.artefacts, which only a checkout has.
+CHOICES = "table1, table2, figure1, figure2, figure3, figure4, claims; all for these; overview, confidence, presets"
 
 
 def reproduce(

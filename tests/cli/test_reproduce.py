@@ -18,7 +18,9 @@ import pytest
 
 import confgcn as confgcn_package
 from confgcn.cli.main import main
+from confgcn.cli.reproduce import CHOICES
 from confgcn.io.locks import locked_folder
+from reproduction.artefacts import ALL, BEYOND_PAPER, IN_PAPER
 from reproduction.jobs import Job, Variant
 from reproduction.measurements import Measurements
 from reproduction.results import Results, RunRecord
@@ -58,6 +60,13 @@ def confgcn(
         signal.signal(number, handler)
 
 
+def test_the_help_lists_every_table_and_figure() -> None:
+    paper, all_of_them, beyond = ([name.strip() for name in group.split(",")] for group in CHOICES.split(";"))
+    assert paper == [row.name for row in IN_PAPER]
+    assert all_of_them == [f"{ALL} for these"]
+    assert sorted(beyond) == sorted(row.name for row in BEYOND_PAPER)
+
+
 def everything(folder: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
 
@@ -66,7 +75,7 @@ def with_a_run(folder: Path) -> Path:
     """A folder of results with one run in it."""
     folder.mkdir()
     job = Job("demo", Variant("Kipf-GCN", "gcn"), 0)
-    quarters = {"accuracy_by_entropy": (0.8,) * 4, "accuracy_by_degree": (0.8,) * 4}
+    quartiles = {"accuracy_by_entropy": (0.8,) * 4, "accuracy_by_degree": (0.8,) * 4}
     record = RunRecord(
         run=job.key(None),
         settings=job.settings_key,
@@ -79,7 +88,7 @@ def with_a_run(folder: Path) -> Path:
         changes="",
         seed=0,
         outcome="finished",
-        measured=Measurements(test_accuracy=0.8, **quarters),
+        measured=Measurements(test_accuracy=0.8, **quartiles),
     )
     versions = {"torch": "2", "confgcn": "0"}
     machine = {"python": "3", "versions": versions, "system": "s", "processor": "p", "cores": 1, "kernels": "pure"}

@@ -1,30 +1,12 @@
-"""The matplotlib style and the lines of the figures."""
+"""The panels and lines of the figures."""
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from confgcn.exceptions import ResourceError
-from reproduction.plots import FILLS, MARKERS, STYLE, draw_line, new_figure, plot_style
+from reproduction.plots import FILLS, MARKERS, draw_line, new_figure
 
-matplotlib = pytest.importorskip("matplotlib")
-
-
-def test_the_matplotlib_settings_of_the_caller_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
-    before = dict(matplotlib.rcParams)
-    with plot_style():
-        assert {key: matplotlib.rcParams[key] for key in STYLE} == STYLE
-        new_figure(rows=1, columns=1)
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_without_matplotlib_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ResourceError, match=r"pip install 'confgcn\[figures\]'"):
-        plot_style()
+pytest.importorskip("matplotlib")
 
 
 def test_a_grid_has_its_rows_and_columns() -> None:

@@ -8,14 +8,12 @@ one, by reading the file a second time.
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +23,18 @@ from pyarrow import csv as arrow_csv
 
 from confgcn.data.formats.arrow_arrays import TEXT, numpy_numbers
 from confgcn.data.formats.compressed import read_content
+from confgcn.data.formats.csv_lines import BYTE_ORDER_MARK, LineNumbers, Records, raise_for_record
 from confgcn.data.formats.table import Column, Table, plain_numbers
-from confgcn.data.input_files import suffix_of
 from confgcn.exceptions import DataError, brief
 from confgcn.graph.validation import shown
 
-DELIMITERS = (",", "\t", ";")
 BLOCK_BYTES = 2**24  # that are parsed at once
 LONGEST_BLOCK = 2**31 - 1  # that pyarrow parses at once
-BLANK = " \r\n"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _NEEDS_QUOTES = re.compile(r"""[",;\t\r\n#]|^\s|\s$""")
 _MAY_NEED_QUOTES = re.compile(r"""[",;#\s]""")
 _SKIPPED_LINE = (b"\n#", b"\r#", b"\n ", b"\r ")  # what may be a comment or a line of spaces
 _EMPTY_LINE = (b"\n\n", b"\n\r", b"\r\r")
-_LINE = re.compile(rb"[^\r\n]+(?:\r\n|\r|\n)?|\r\n|\r|\n")
 
 
 def read_delimited(path: Path, is_text: Callable[[str], bool] | None = None) -> Table:
@@ -56,7 +50,7 @@ def read_delimited(path: Path, is_text: Callable[[str], bool] | None = None) -> 
     columns = _parsed(path, text, chosen)
     if columns.mixed:  # the texts of numbers that came before a word were not kept
         columns = _parsed(path, text, lambda name: name in columns.mixed or chosen(name))
-    lines = range(2, columns.num_rows + 2) if text.is_plain else _LineNumbers(path, columns.num_rows)
+    lines = range(2, columns.num_rows + 2) if text.is_plain else LineNumbers(path, columns.num_rows)
     return Table(path, columns.joined(), lines, comments=text.comments)
 
 
@@ -103,8 +97,8 @@ class _Separated:
 
 def _separated(path: Path, content: bytes) -> _Separated:
     if b"\0" in content:
-        _raise_for_record(path)
-    records = _Records(path, content)
+        raise_for_record(path)
+    records = Records(path, content)
     header = next(iter(records), None)
     if header is None:
         raise DataError(f"{path}: the file is empty but for blank lines and comments: no edges or nodes")
@@ -120,7 +114,7 @@ def _separated(path: Path, content: bytes) -> _Separated:
         below, comments = _without_skipped(re.compile(rb"(?P<skipped>%s)|%s" % (skipped, cell)), below)
         is_plain = False
     if has_quotes and re.search(rb'(?<![^%s])"' % end, re.sub(cell, b"", below)):
-        _raise_for_record(path)  # a quote is left open, or text follows a closing one
+        raise_for_record(path)  # a quote is left open, or text follows a closing one
     return _Separated(header, records.delimiter, below, comments, is_plain)
 
 
@@ -147,14 +141,14 @@ def _parsed(path: Path, text: _Separated, is_text: Callable[[str], bool]) -> _Co
                 if any(
                     (pc.max(pc.binary_length(cells)).as_py() or 0) > csv.field_size_limit() for cells in batch.columns
                 ):
-                    _raise_for_record(path)  # where a cell has more characters than Python's csv module reads
+                    raise_for_record(path)  # where a cell has more characters than Python's csv module reads
                 columns.add(batch)
             return columns
         except pa.ArrowInvalid as error:
             if "straddling" in str(error) and block_bytes < min(len(text.records), LONGEST_BLOCK):
                 block_bytes = min(16 * block_bytes, LONGEST_BLOCK)  # a record is longer than a block
                 continue
-            _raise_for_record(path)
+            raise_for_record(path)
             raise DataError(f"{path}: not readable as CSV ({brief(error)})") from None
         except pa.ArrowException as error:
             if "thread" in str(error):  # that pyarrow reads with, and that has no room under a limit of memory
@@ -231,111 +225,11 @@ def _numbers(cells: Any) -> npt.NDArray[np.float64] | None:
     return plain_numbers(cells.to_pylist()) if np.isnan(numbers).any() else numbers
 
 
-class _LineNumbers(Sequence[int]):
-    """The first line of each record below the header, found when one of them is needed."""
-
-    def __init__(self, path: Path, count: int) -> None:
-        self._path = path
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, row: int) -> int: ...
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[int]: ...
-    def __getitem__(self, row: int | slice) -> int | Sequence[int]:
-        return self._numbers[row]
-
-    @cached_property
-    def _numbers(self) -> list[int]:
-        records = _Records(self._path, read_content(self._path))
-        return [records.lines.first for _ in records][1:]
-
-
-class _Records:
-    """The records of a file one by one with their lines: slow, for the header and for messages."""
-
-    def __init__(self, path: Path, content: bytes) -> None:
-        self._path = path
-        self.lines = _Lines(content)
-        self.delimiter = "\t" if suffix_of(path) == ".tsv" else _frequent_delimiter(content)
-
-    def __iter__(self) -> Iterator[list[str]]:
-        try:
-            for record in csv.reader(self.lines, delimiter=self.delimiter, strict=True):
-                yield record
-                self.lines.between_records = True
-        except csv.Error as error:
-            place = f"{self._path}, line {self.lines.first}"
-            raise DataError(f"{place}: not a CSV record ({error}); is a quote left open?") from None
-
-
-class _Lines:
-    """The lines of a file for the csv module, without the blank ones and comments between records."""
-
-    def __init__(self, content: bytes) -> None:
-        self._lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="surrogateescape", newline="")
-        self.num_bytes = len(BYTE_ORDER_MARK) if content.startswith(BYTE_ORDER_MARK) else 0
-        self.number = 0
-        self.first = 0  # the first line of the last record
-        self.between_records = True
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        for line in self._lines:
-            self.number += 1
-            self.num_bytes += len(line.encode(errors="surrogateescape"))
-            if not self.between_records:
-                return line
-            if not line.startswith("#") and line.strip(BLANK):
-                self.between_records = False
-                self.first = self.number
-                return line
-        raise StopIteration
-
-
-def _raise_for_record(path: Path) -> None:
-    """Raise the error of the first line that is not text, else of the first record that does not fit the header."""
-    content = read_content(path)
-    for number, found in enumerate(_LINE.finditer(content), start=1):
-        try:
-            line = found[0].decode()
-        except UnicodeDecodeError:
-            raise DataError(f"{path}, line {number}: not UTF-8 text; write the table as UTF-8") from None
-        if "\0" in line:
-            raise DataError(f"{path}, line {number}: not text, it holds the byte NUL; write the table as UTF-8 text")
-    records = _Records(path, content)
-    expected = None
-    for record in records:
-        expected = len(record) if expected is None else expected
-        if len(record) != expected:
-            raise DataError(
-                f"{path}, line {records.lines.first}: {len(record)} fields, but the header has {expected}; "
-                'put a cell that holds the separator in quotes: "..."'
-            )
-
-
-def _frequent_delimiter(content: bytes) -> str:
-    """The delimiter that is most frequent in the header, outside quotes."""
-    header, quotes = [], 0
-    for line in _Lines(content):
-        header.append(line)
-        quotes += line.count('"')
-        if quotes % 2 == 0:
-            break
-    outside_quotes = re.sub('"[^"]*"', "", "".join(header))
-    return max(DELIMITERS, key=outside_quotes.count)
-
-
 def _check_header(path: Path, header: list[str]) -> None:
     try:
         "".join(header).encode()
     except UnicodeEncodeError:
-        _raise_for_record(path)
+        raise_for_record(path)
     twice = [name for name, times in Counter(header).items() if times > 1 and name]
     if twice:
         raise DataError(f"{path}: column {shown(twice[0])} appears twice in the header; rename one")

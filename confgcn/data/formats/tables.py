@@ -55,7 +55,7 @@ def read_table(path: Path, ignore: Sequence[str] = (), is_text: Callable[[str], 
     if is_parquet:
         return read_parquet(path, ignore)
     if suffix_of(path) == ".parquet":
-        raise DataError(f"{path}: not a Parquet file, whatever its name says")
+        raise DataError(f"{path}: not a Parquet file, although its suffix is .parquet")
     return read_delimited(path, is_text)
 
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confgcn.data.formats import delimited
+from confgcn.data.formats.csv_lines import Records
 from confgcn.data.formats.delimited import delimited_bytes, read_delimited
 from confgcn.data.formats.table import Table
 from confgcn.exceptions import DataError
@@ -236,7 +237,7 @@ def test_cells_and_lines_are_those_of_the_csv_module(rows: list[tuple[str, str, 
 
 def by_csv_module(path: Path, content: bytes) -> tuple[list[tuple[str, ...]], list[int]] | None:
     """The rows below the header and their lines; None where there is an error."""
-    records = delimited._Records(path, content)
+    records = Records(path, content)
     try:
         rows = [(tuple(record), records.lines.first) for record in records][1:]
     except DataError:

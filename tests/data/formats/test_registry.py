@@ -123,7 +123,7 @@ def test_g01_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_g12_a_wrong_suffix_is_read_by_content_or_refused(folder: Path) -> None:
     (folder / "nodes.csv").rename(folder / "nodes.parquet")
-    with pytest.raises(DataError, match="not a Parquet file, whatever its name says"):
+    with pytest.raises(DataError, match=r"not a Parquet file, although its suffix is \.parquet"):
         read_graph(folder)
     (folder / "nodes.parquet").rename(folder / "nodes.csv")
     write_graph(read_graph(folder), folder.parent / "other", folder_format="parquet")

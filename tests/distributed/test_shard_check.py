@@ -37,48 +37,48 @@ def test_a_shard_is_checked_once(shards: Path, forge: Forge) -> None:
         check(shards, 0)
 
 
-def whole(*numbers: int) -> Any:
+def int64(*numbers: int) -> Any:
     return np.array(numbers, dtype=np.int64)
 
 
 @pytest.mark.parametrize(
     ("name", "array", "problem"),
     [
-        ("nodes", whole(4, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(3, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(-1, 4), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(3, 6), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(MOST, LEAST), "nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("nodes", whole(2, 4), "nodes.npy: corrupt, it holds a node of another shard"),
-        ("nodes", whole(4), "shape"),
-        ("nodes", whole(), "shape"),
-        ("indptr", whole(1, 3, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
-        ("indptr", whole(0, 3, 7), "indptr.npy: corrupt, it does not describe 6 entries"),
-        ("indptr", whole(0, 7, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
-        ("indptr", whole(0, -1, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
-        ("indptr", whole(0, 6, 6), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
-        ("indptr", whole(0, 3, 3, 6), "indptr.npy: corrupt, expected the shape"),
-        ("indices", whole(2, 3, 4, 3, 4, 6), "indices.npy: corrupt, expected numbers from 0 to 5"),
-        ("indices", whole(-1, 3, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5"),
-        ("indices", whole(3, 2, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
-        ("indices", whole(2, 3, 3, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
-        ("indices", whole(2, 4, 5, 3, 4, 5), "indices.npy: corrupt, 1 nodes have no self loop"),
-        ("indices", whole(1, 3, 4, 3, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
-        ("indices", whole(0, 3, 4, 2, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
-        ("indices", whole(2, 3, 4, 2, 3, 4), "halo_nodes.npy: corrupt, it holds a node that no edge comes from"),
-        ("halo_nodes", whole(5, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("halo_nodes", whole(2, 6), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("halo_nodes", whole(-4, 5), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("halo_nodes", whole(2, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
-        ("halo_nodes", whole(1, 5), "halo_nodes.npy: corrupt, it lacks a node"),
-        ("halo_shards", whole(2, 0), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
-        ("halo_shards", whole(0, 3), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
-        ("halo_shards", whole(0, 65538), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
-        ("halo_shards", whole(0), "halo_shards.npy: corrupt, expected the shape"),
-        ("labels", whole(2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
-        ("labels", whole(-2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
-        ("labels", whole(-1, -1), "split.npy: corrupt, not a split of the labelled nodes"),
-        ("labels", whole(1), "labels.npy: corrupt, expected the shape"),
+        ("nodes", int64(4, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", int64(3, 3), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", int64(-1, 4), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", int64(3, 6), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", int64(MOST, LEAST), "nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("nodes", int64(2, 4), "nodes.npy: corrupt, it holds a node of another shard"),
+        ("nodes", int64(4), "shape"),
+        ("nodes", int64(), "shape"),
+        ("indptr", int64(1, 3, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", int64(0, 3, 7), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", int64(0, 7, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", int64(0, -1, 6), "indptr.npy: corrupt, it does not describe 6 entries"),
+        ("indptr", int64(0, 6, 6), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indptr", int64(0, 3, 3, 6), "indptr.npy: corrupt, expected the shape"),
+        ("indices", int64(2, 3, 4, 3, 4, 6), "indices.npy: corrupt, expected numbers from 0 to 5"),
+        ("indices", int64(-1, 3, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5"),
+        ("indices", int64(3, 2, 4, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indices", int64(2, 3, 3, 3, 4, 5), "indices.npy: corrupt, expected numbers from 0 to 5, sorted"),
+        ("indices", int64(2, 4, 5, 3, 4, 5), "indices.npy: corrupt, 1 nodes have no self loop"),
+        ("indices", int64(1, 3, 4, 3, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", int64(0, 3, 4, 2, 4, 5), "halo_nodes.npy: corrupt, it lacks a node that an edge comes from"),
+        ("indices", int64(2, 3, 4, 2, 3, 4), "halo_nodes.npy: corrupt, it holds a node that no edge comes from"),
+        ("halo_nodes", int64(5, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", int64(2, 6), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", int64(-4, 5), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", int64(2, 2), "halo_nodes.npy: corrupt, expected numbers from 0 to 5"),
+        ("halo_nodes", int64(1, 5), "halo_nodes.npy: corrupt, it lacks a node"),
+        ("halo_shards", int64(2, 0), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", int64(0, 3), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", int64(0, 65538), "halo_shards.npy: corrupt, these shards do not hold the nodes"),
+        ("halo_shards", int64(0), "halo_shards.npy: corrupt, expected the shape"),
+        ("labels", int64(2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
+        ("labels", int64(-2, -1), "labels.npy: corrupt, labels are from -1 to 1"),
+        ("labels", int64(-1, -1), "split.npy: corrupt, not a split of the labelled nodes"),
+        ("labels", int64(1), "labels.npy: corrupt, expected the shape"),
         ("split", np.array([4, 0], dtype=np.int8), "split.npy: corrupt, not a split"),
         ("split", np.array([-1, 0], dtype=np.int8), "split.npy: corrupt, not a split"),
         ("split", np.array([3, 1], dtype=np.int8), "split.npy: corrupt, not a split"),
@@ -99,13 +99,13 @@ def test_an_invalid_array_is_named(shards: Path, forge: Forge, name: str, array:
 @pytest.mark.parametrize(
     ("name", "array", "problem"),
     [
-        ("indptr", whole(0, 0, 3), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
-        ("indptr", whole(0, 3, 2), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
-        ("indptr", whole(0, 2), "feature_indptr.npy: corrupt, expected the shape"),
-        ("indices", whole(0, 2), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
-        ("indices", whole(-1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
-        ("indices", whole(1, 0), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
-        ("indices", whole(1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
+        ("indptr", int64(0, 0, 3), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
+        ("indptr", int64(0, 3, 2), "feature_indptr.npy: corrupt, it does not describe 2 entries"),
+        ("indptr", int64(0, 2), "feature_indptr.npy: corrupt, expected the shape"),
+        ("indices", int64(0, 2), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
+        ("indices", int64(-1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1"),
+        ("indices", int64(1, 0), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
+        ("indices", int64(1, 1), "feature_indices.npy: corrupt, expected numbers from 0 to 1, sorted"),
         ("values", np.array([1, np.nan], dtype=np.float32), "feature_values.npy: corrupt, a value is not a finite"),
         ("values", np.array([np.inf, 1], dtype=np.float32), "feature_values.npy: corrupt, a value is not a finite"),
         ("values", np.zeros(3, dtype=np.float32), "feature_values.npy: corrupt, expected the shape"),
@@ -132,15 +132,15 @@ def test_columns_that_are_no_means_and_deviations(shards: Path, forge: Forge, co
 
 def test_a_shard_without_nodes(shards: Path, forge: Forge) -> None:
     for name in ("nodes", "labels", "halo_nodes", "halo_shards", "indices"):
-        forge(shards, f"shard-0002/{name}.npy", whole())
+        forge(shards, f"shard-0002/{name}.npy", int64())
     forge(shards, "shard-0002/split.npy", np.empty(0, dtype=np.int8))
     forge(shards, "shard-0002/features.npy", np.empty((0, 2), dtype=np.float32))
-    forge(shards, "shard-0002/indptr.npy", whole(0))
+    forge(shards, "shard-0002/indptr.npy", int64(0))
     with pytest.raises(CorruptFileError, match=r"nodes\.npy: corrupt, a shard without nodes"):
         check(shards, 2)
 
 
-@pytest.mark.parametrize("halo_nodes", [whole(), whole(2)])
+@pytest.mark.parametrize("halo_nodes", [int64(), int64(2)])
 def test_a_shard_with_too_few_halo_nodes(shards: Path, forge: Forge, halo_nodes: Any) -> None:
     forge(shards, "shard-0001/halo_nodes.npy", halo_nodes)
     forge(shards, "shard-0001/halo_shards.npy", 0 * halo_nodes)
@@ -155,7 +155,7 @@ def test_the_number_of_nodes_is_checked_before_memory_is_allocated(shards: Path,
         check(shards)
 
 
-@pytest.mark.parametrize("nodes", [whole(4), whole(6), whole(-1)])
+@pytest.mark.parametrize("nodes", [int64(4), int64(6), int64(-1)])
 def test_a_worker_checks_the_nodes_of_other_shards_too(shards: Path, forge: Forge, nodes: Any) -> None:
     """Its halo rows are fetched from their owners."""
     forge(shards, "shard-0002/nodes.npy", nodes)

@@ -77,11 +77,11 @@ def test_files_written_together_are_all_replaced_or_none(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "whole"),
+    ("name", "target"),
     [("a.json.12.tmp", "a.json"), ("a.json.tmp", "a.json"), ("a.json", "a.json"), ("a.x.tmp", "a.x"), (".tmp", ".tmp")],
 )
-def test_the_target_of_a_temporary_file_is_known_by_its_name(name: str, whole: str) -> None:
-    assert target_name(name) == whole
+def test_the_target_of_a_temporary_file_is_known_by_its_name(name: str, target: str) -> None:
+    assert target_name(name) == target
 
 
 def test_temporary_files_of_killed_processes_are_removed_by_the_next_write(tmp_path: Path) -> None:

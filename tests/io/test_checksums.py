@@ -60,9 +60,9 @@ def test_a_missing_file_is_named(folder: Path) -> None:
 
 
 def test_every_flipped_bit_of_the_checksums_themselves_is_noticed(folder: Path) -> None:
-    whole = (folder / SUMS).read_bytes()
-    for position in range(len(whole)):
-        altered = bytearray(whole)
+    intact = (folder / SUMS).read_bytes()
+    for position in range(len(intact)):
+        altered = bytearray(intact)
         altered[position] ^= 1
         (folder / SUMS).write_bytes(altered)
         assert list(damaged_files(folder)) == [SUMS], position

@@ -55,7 +55,7 @@ def test_a_reached_node_without_scores_stays_finite(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("often", [0, 1, 2])
-def test_of_equally_frequent_classes_the_one_found_more_often_is_said(often: int) -> None:
+def test_of_equally_frequent_classes_the_one_predicted_more_often_is_preferred(often: int) -> None:
     graph = Graph.build([], np.eye(6), [0, 1, 2, 0, 1, 2], train=[0, 1, 2])
     scores = torch.ones(6, 3)
     scores[3, often] = 1.5
@@ -86,7 +86,7 @@ def test_gradients_flow_through_the_scores_and_not_the_prior(graph: Graph) -> No
     assert not gradient[[0, 2, 3, 4, 5]].any()
 
 
-def test_where_all_logits_of_a_node_are_equal_the_prior_is_said(graph: Graph) -> None:
+def test_where_all_logits_of_a_node_are_equal_the_prior_is_predicted(graph: Graph) -> None:
     logits = torch.randn(6, 3, dtype=torch.double)
     logits[1], logits[4] = 0.0, 7.0
     ours = prior_where_uninformed(graph, logits, None)
@@ -132,15 +132,15 @@ def test_a_node_without_features_neighbours_and_label_gets_the_prior_whatever_it
     assert not torch.equal(of_some[0], logits[0])
 
 
-class TwoParts:
-    """Another part has two labels of class 2, and knows of one node that it is of class 1."""
+class TwoShards:
+    """Another shard has two labels of class 2 and one informed node, of class 1."""
 
     def all_reduce(self, numbers: Tensor) -> Tensor:
         return numbers + torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 1.0], dtype=torch.double)
 
 
-def test_the_prior_of_a_part_is_that_of_the_whole(graph: Graph) -> None:
-    part = replace(graph, shard=Shard(cast("Any", TwoParts()), torch.arange(6), torch.tensor([]), 12))
+def test_the_prior_of_a_shard_is_that_of_the_whole_graph(graph: Graph) -> None:
+    shard = replace(graph, shard=Shard(cast("Any", TwoShards()), torch.arange(6), torch.tensor([]), 12))
     known = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.double)
     weights = torch.tensor([3 * (1 + 0.05 * 0.5), 2 * (1 + 0.05 * 0.5), 3], dtype=torch.double)
-    torch.testing.assert_close(class_prior(part, known), weights / weights.sum())
+    torch.testing.assert_close(class_prior(shard, known), weights / weights.sum())

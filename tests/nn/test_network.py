@@ -161,7 +161,7 @@ def test_an_explainer_finds_the_neighbour_that_gave_the_label(seed: int) -> None
     assert explanation.node_mask[1].sum() > 0
 
 
-def test_an_edge_that_is_masked_carries_nothing() -> None:
+def test_a_masked_edge_carries_no_message() -> None:
     x, edge_index = torch.rand(6, 2, requires_grad=True), path()[1]
     module = ConfGCN(2, 16, 2, num_nodes=6, steps=1).eval()
     (gradient,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)

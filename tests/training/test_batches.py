@@ -81,10 +81,10 @@ def test_a_batch_of_all_nodes_with_all_neighbours_is_the_full_batch(
     small_graph: Graph, preset: str, changes: dict[str, Any]
 ) -> None:
     graph = doubled(small_graph)
-    whole, sampled = (batch_loop(graph, new_method(graph, preset, **changes), batch_size=n) for n in (None, ALL))
-    expected, found = whole.train_epoch(), sampled.train_epoch()
+    full, sampled = (batch_loop(graph, new_method(graph, preset, **changes), batch_size=n) for n in (None, ALL))
+    expected, found = full.train_epoch(), sampled.train_epoch()
     assert found == pytest.approx(expected, rel=1e-12)
-    for (name, one), (_, other) in zip(whole.parameters.items(), sampled.parameters.items(), strict=True):
+    for (name, one), (_, other) in zip(full.parameters.items(), sampled.parameters.items(), strict=True):
         assert one.grad is None or other.grad is not None
         if one.grad is not None:
             torch.testing.assert_close(other.grad.to_dense(), one.grad, rtol=1e-10, atol=1e-12, msg=name)
@@ -118,17 +118,17 @@ def test_drawn_neighbours_estimate_smoothness_and_predictions(
     graph = doubled(small_graph)
     one_step = {"steps": 1} if preset == "consensus" else {"num_layers": 1, "activation": "identity"}
     method = new_method(graph, preset, **one_step, **changes, lambda_smooth=1.0)
-    whole = method(graph)
+    full = method(graph)
     batches = Batches(graph.training_view(), method, Recipe(batch_size=60, fanout=8))
-    logits, smooth = torch.zeros_like(whole.logits), 0.0
+    logits, smooth = torch.zeros_like(full.logits), 0.0
     for _ in range(PASSES):
         for batch in batches:
             drawn = method(batch)
             logits[batch.node_ids[batch.batch_nodes]] += drawn.logits.detach() / PASSES
             smooth += method.loss_terms(batch, drawn)["smooth"].value().item() / PASSES
     tolerance = 0.05  # a softmax is right only where many are drawn
-    assert (logits - whole.logits).norm() < tolerance * whole.logits.norm()
-    assert smooth == pytest.approx(method.loss_terms(graph, whole)["smooth"].value().item(), rel=tolerance)
+    assert (logits - full.logits).norm() < tolerance * full.logits.norm()
+    assert smooth == pytest.approx(method.loss_terms(graph, full)["smooth"].value().item(), rel=tolerance)
 
 
 def test_every_node_is_counted_once_in_an_epoch_and_labels_are_shared_out(small_graph: Graph) -> None:
@@ -142,7 +142,7 @@ def test_every_node_is_counted_once_in_an_epoch_and_labels_are_shared_out(small_
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])
-def test_a_step_changes_the_rows_of_its_sample_alone(small_graph: Graph, optimiser: str) -> None:
+def test_a_step_changes_only_the_rows_of_its_sample(small_graph: Graph, optimiser: str) -> None:
     method = new_method(small_graph, "paper", lambda_const=0.1)
     loop = batch_loop(small_graph, method, batch_size=5, fanout=2, optimiser=optimiser)
     batch = next(iter(loop.batches))
@@ -177,8 +177,8 @@ def test_a_resumed_training_has_the_same_bits(small_graph: Graph, preset: str) -
         return TrainingLoop(method, small_graph, Recipe(epochs=6, batch_size=30, fanout=3, clip_norm=5.0))
 
     with seeded(5):
-        whole = new_loop()
-        whole.fit()
+        uninterrupted = new_loop()
+        uninterrupted.fit()
     with seeded(5):
         broken = new_loop()
         for _ in range(2):
@@ -189,9 +189,9 @@ def test_a_resumed_training_has_the_same_bits(small_graph: Graph, preset: str) -
         resumed = new_loop()
         restore(resumed, tensors, record)
         resumed.fit()
-    assert resumed.history == whole.history
-    assert len(whole.history) == 6
-    assert torch.equal(resumed.predict().logits, whole.predict().logits)
+    assert resumed.history == uninterrupted.history
+    assert len(uninterrupted.history) == 6
+    assert torch.equal(resumed.predict().logits, uninterrupted.predict().logits)
 
 
 def test_clipping_counts_the_rows_of_sparse_gradients(small_graph: Graph) -> None:
@@ -211,7 +211,7 @@ def test_it_learns(small_graph: Graph) -> None:
     assert losses[-1] < 0.7 * losses[0]
 
 
-def test_a_method_that_knows_no_samples_is_refused_by_name(small_graph: Graph) -> None:
+def test_a_method_that_does_not_support_samples_is_refused_by_name(small_graph: Graph) -> None:
     with pytest.raises(UsageError, match=r"batch_size = 10: GCN can only be trained on the whole graph"):
         resolve("gcn", "default", "cora", {"batch_size": 10})
 

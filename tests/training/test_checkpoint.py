@@ -55,17 +55,17 @@ def test_a_damaged_newest_falls_back_to_the_one_before_with_a_notice(tmp_path: P
     assert len(loop.history) == 4
 
 
-@pytest.mark.parametrize("part", ["optimiser/0/mean", "random", "best/layers.0.weight"])
+@pytest.mark.parametrize("name", ["optimiser/0/mean", "random", "best/layers.0.weight"])
 def test_a_state_that_lacks_a_tensor_is_refused_before_anything_is_changed(
-    tmp_path: Path, six_nodes: Graph, part: str
+    tmp_path: Path, six_nodes: Graph, name: str
 ) -> None:
     finished = loop_of(six_nodes)
     finished.fit()
     tensors, record = state_of(finished)
-    del tensors[part]
+    del tensors[name]
     loop = loop_of(six_nodes)
     before = {name: value.clone() for name, value in loop.method.state_dict().items()}
-    with pytest.raises(CorruptFileError, match=part):
+    with pytest.raises(CorruptFileError, match=name):
         restore(loop, tensors, record)
     assert loop.history == []
     assert all(torch.equal(value, before[name]) for name, value in loop.method.state_dict().items())
@@ -170,9 +170,9 @@ def written_in_two(folder: Path, loop: TrainingLoop) -> Path:
     """A checkpoint of the loop, as two processes would write it; returns the file that says so."""
     tensors, record = state_of(loop)
     stem = folder / f"epoch-{len(loop.history):07d}"
-    for part, nodes in enumerate((torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5]))):
+    for rank, nodes in enumerate((torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5]))):
         own = {name: value[nodes] if name in record["per_node"] else value for name, value in tensors.items()}
-        write_tensors(stem.with_name(f"{stem.name}-worker-{part}"), {**own, NODES: nodes}, record)
+        write_tensors(stem.with_name(f"{stem.name}-worker-{rank}"), {**own, NODES: nodes}, record)
     write_checksummed_json(stem.with_suffix(".json"), {"written_by": 2})
     return stem.with_suffix(".json")
 

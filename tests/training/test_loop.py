@@ -157,8 +157,8 @@ def test_training_continues_from_a_saved_state_with_the_same_bits(small_graph: G
         return TrainingLoop(PaperConfGCN(Shape.of(small_graph), dropout=0.5), small_graph, Recipe(epochs=12), callbacks)
 
     with seeded(5):
-        whole = new_loop([])
-        whole.fit()
+        uninterrupted = new_loop([])
+        uninterrupted.fit()
     with seeded(5):
         broken = new_loop([StopAfter()])
         with pytest.raises(KeyboardInterrupt):
@@ -169,8 +169,8 @@ def test_training_continues_from_a_saved_state_with_the_same_bits(small_graph: G
         resumed = new_loop([])
         restore(resumed, tensors, record)
         resumed.fit()
-    assert resumed.history == whole.history
-    assert torch.equal(resumed.predict().logits, whole.predict().logits)
+    assert resumed.history == uninterrupted.history
+    assert torch.equal(resumed.predict().logits, uninterrupted.predict().logits)
 
 
 def test_a_parameter_without_gradient_does_not_stand_in_the_way_of_resuming(small_graph: Graph) -> None:
@@ -197,15 +197,15 @@ def test_a_training_leaves_the_callers_random_state_alone(small_graph: Graph) ->
 
 
 @pytest.mark.parametrize(
-    ("parts", "message"),
+    ("splits", "message"),
     [
         ({}, "no node has a training label"),
         ({"train": [0, 2]}, "at least two"),
         ({"train": [0, 1]}, "validation set is empty"),
     ],
 )
-def test_a_graph_that_cannot_be_trained_on_is_refused(parts: dict[str, list[int]], message: str) -> None:
-    graph = Graph.build([(0, 1)], np.eye(3), [0, 1, 0], **parts)
+def test_a_graph_that_cannot_be_trained_on_is_refused(splits: dict[str, list[int]], message: str) -> None:
+    graph = Graph.build([(0, 1)], np.eye(3), [0, 1, 0], **splits)
     with pytest.raises(DataError, match=message):
         check_trainable(graph, Recipe())
 
@@ -218,14 +218,14 @@ def test_no_validation_set_is_needed_when_no_rule_uses_it() -> None:
     assert loop.best["epoch"] == 2
 
 
-@pytest.mark.parametrize("part", ["optimiser/0/mean", "method/layers.0.weight"])
-def test_a_state_of_another_shape_is_refused_before_anything_is_changed(small_graph: Graph, part: str) -> None:
+@pytest.mark.parametrize("name", ["optimiser/0/mean", "method/layers.0.weight"])
+def test_a_state_of_another_shape_is_refused_before_anything_is_changed(small_graph: Graph, name: str) -> None:
     loop = TrainingLoop(PaperConfGCN(Shape.of(small_graph)), small_graph, Recipe(epochs=2))
     loop.run_epoch()
     tensors, record = state_of(loop)
     weights = {name: value.clone() for name, value in loop.method.state_dict().items()}
-    with pytest.raises(CorruptFileError, match=part):
-        restore(loop, {**tensors, part: torch.zeros(1)}, record)
+    with pytest.raises(CorruptFileError, match=name):
+        restore(loop, {**tensors, name: torch.zeros(1)}, record)
     assert all(torch.equal(value, weights[name]) for name, value in loop.method.state_dict().items())
 
 
@@ -249,16 +249,16 @@ def test_patience_counts_validation_checks(graph: Graph) -> None:
 def test_the_rules_of_a_resumed_loop_are_rebuilt_from_its_history(graph: Graph, select: str, stop: str) -> None:
     script = [1, 2, 2, 4, 3, 3, 2, 2, 1, 1, 0, 0]
     recipe = Recipe(epochs=12, evaluate_every=2, select=select, stop=stop, patience=2)
-    whole = TrainingLoop(Scripted(graph, script), graph, recipe)
-    whole.fit()
-    for epochs in range(1, len(whole.history) + 1):
+    uninterrupted = TrainingLoop(Scripted(graph, script), graph, recipe)
+    uninterrupted.fit()
+    for epochs in range(1, len(uninterrupted.history) + 1):
         first, resumed = (TrainingLoop(Scripted(graph, script), graph, recipe) for _ in range(2))
         for _ in range(epochs):
             first.run_epoch()
         restore(resumed, *state_of(first))
         assert (resumed.best, resumed.finished) == (first.best, first.finished)
         resumed.fit()
-        assert (resumed.history, resumed.best) == (whole.history, whole.best)
+        assert (resumed.history, resumed.best) == (uninterrupted.history, uninterrupted.best)
 
 
 @pytest.mark.parametrize("clip_norm", [0.01, 1e6])

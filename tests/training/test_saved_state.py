@@ -88,17 +88,17 @@ def test_nodes_that_are_no_positions(nodes: torch.Tensor) -> None:
         joined_state([state_of([1, 4]), ({**tensors, NODES: nodes}, record)], fresh())
 
 
-@pytest.mark.parametrize("part", [0, 1])
+@pytest.mark.parametrize("shard", [0, 1])
 @pytest.mark.parametrize(
     "table",
     [None, torch.zeros(2, 3), torch.zeros(3, 2), torch.zeros(2), torch.zeros(2, 2).double(), torch.zeros(2, 0)],
     ids=["missing", "too wide", "too long", "a row", "of another type", "without columns"],
 )
-def test_a_table_that_is_not_there_or_of_another_form(part: int, table: torch.Tensor | None) -> None:
+def test_a_table_that_is_not_there_or_of_another_form(shard: int, table: torch.Tensor | None) -> None:
     states = [state_of([1, 4]), state_of([0, 2])]
-    tensors, record = states[part]
+    tensors, record = states[shard]
     del tensors["method/mu"]
-    states[part] = (tensors if table is None else {**tensors, "method/mu": table}, record)
+    states[shard] = (tensors if table is None else {**tensors, "method/mu": table}, record)
     with pytest.raises(CorruptFileError, match="lacks method/mu"):
         joined_state(states, fresh())
 

@@ -105,7 +105,7 @@ def test_dropout_falls_on_input_attention_and_message_of_each_head_anew() -> Non
         assert abs(int(share.sum()) - count * expected) < 5 * deviation
 
 
-def test_heads_of_equal_weights_differ_in_training_alone(six_nodes: Graph) -> None:
+def test_heads_of_equal_weights_differ_in_training_only(six_nodes: Graph) -> None:
     layer = Attention(4, 5, 3, dropout=0.5)
     with torch.no_grad():
         for weight in layer.weights:

@@ -64,7 +64,7 @@ def test_gates_are_open_at_first(six_nodes: Graph) -> None:
     assert all(layer.gate_bias.item() == 1.0 for layer in GatedGCN(Shape.of(six_nodes)).layers)
 
 
-def test_inputs_are_dropped_in_training_alone(six_nodes: Graph) -> None:
+def test_inputs_are_dropped_in_training_only(six_nodes: Graph) -> None:
     method = random_method(six_nodes, dropout=0.5)
     assert torch.equal(method(six_nodes).logits, method(six_nodes).logits)
     method.train()

@@ -66,7 +66,7 @@ def test_logits_and_gradients_equal_loops(graph: Graph, passes: int, inside: int
     torch.testing.assert_close(*gradients)
 
 
-def test_a_step_across_changes_the_nodes_of_the_cut_alone(graph: Graph) -> None:
+def test_a_step_across_changes_only_the_nodes_of_the_cut(graph: Graph) -> None:
     method = random_method(graph, PART)
     (hop,) = graph.receptive_field(None, depth=1).hops
     state = torch.randn(6, 3, dtype=torch.double)

@@ -133,7 +133,7 @@ def test_probabilities_are_mu_divided_by_its_sum(connected: Graph) -> None:
     assert torch.equal(prediction.precision, method.precision)
 
 
-def test_where_no_label_reaches_mu_is_zero_and_the_prior_is_said() -> None:
+def test_where_no_label_reaches_mu_is_zero_and_the_prior_is_predicted() -> None:
     graph = Graph.build([(0, 1), (1, 2), (3, 4)], np.eye(6), [0, 1, 1, 0, 0, 0], train=[0, 1, 2])
     prediction = fitted(graph, alpha=3.0, beta=0.6)(graph)
     assert not prediction.mu[3:].any()

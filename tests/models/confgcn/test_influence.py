@@ -150,9 +150,7 @@ def test_where_all_count_fully_the_walk_takes_each_way_alike(six_nodes: Graph) -
         assert step == pytest.approx(own if u == v else (1 - SELF_SHARE) / degree)
 
 
-def test_in_a_walk_an_influence_depends_on_nobody_but_its_two_ends(
-    six_nodes: Graph, mu: Tensor, precision: Tensor
-) -> None:
+def test_in_a_walk_an_influence_depends_only_on_its_two_ends(six_nodes: Graph, mu: Tensor, precision: Tensor) -> None:
     before = walk(six_nodes.adjacency, agreement(six_nodes.adjacency, mu, precision))
     mu[2] = mu[2].flip(0)
     after = walk(six_nodes.adjacency, agreement(six_nodes.adjacency, mu, precision))

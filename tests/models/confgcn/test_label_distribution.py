@@ -40,10 +40,10 @@ def test_a_shard_starts_with_the_rows_it_has_in_the_whole_graph(monkeypatch: pyt
     monkeypatch.setattr(label_distribution, "ROWS_PER_DRAW", 4)
     own = torch.tensor([1, 2, 5, 9])
     torch.manual_seed(3)
-    whole = LabelDistribution(Shape(10, 0, 2, torch.arange(10)))
+    all_nodes = LabelDistribution(Shape(10, 0, 2, torch.arange(10)))
     torch.manual_seed(3)
     shard = LabelDistribution(Shape(10, 0, 2, own))
-    assert torch.equal(shard.raw_mu, whole.raw_mu[own])
+    assert torch.equal(shard.raw_mu, all_nodes.raw_mu[own])
     assert shard.raw_precision.shape == (4, 2)
 
 

@@ -69,7 +69,7 @@ def test_rows_are_set_outwards_and_unconnected_nodes_have_equal_scores(six_nodes
     torch.testing.assert_close(mu[5], torch.full((3,), 1 / 3))
 
 
-def test_extending_changes_the_rows_of_new_nodes_alone(small_graph: Graph) -> None:
+def test_extending_changes_only_the_rows_of_new_nodes(small_graph: Graph) -> None:
     graph = with_ids(small_graph, new=[3, 17, 80])
     method = ConsensusConfGCN(Shape(117, small_graph.num_features, 4))
     before = {name: value.clone() for name, value in method.state_dict().items()}

@@ -24,7 +24,7 @@ MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory
 Chunks = Iterator[bytes]
 
 
-def read_content(path: Path, *, memory_per_byte: int = 3) -> bytes:
+def read_content(path: Path, *, memory_per_byte: int = 6) -> bytes:
     """The content of a file, unpacked if it is a gz, bz2 or xz file.
 
     A compressed file has a limit, because it can expand to any size. A plain file above ``MAX_BYTES`` is read where

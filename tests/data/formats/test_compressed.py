@@ -74,8 +74,8 @@ def test_a_plain_file_above_the_limit_is_read_where_memory_has_room(
     (tmp_path / "table.csv").write_bytes(b"x" * 100)
     monkeypatch.setattr(compressed, "MAX_BYTES", 99)
     assert read_content(tmp_path / "table.csv") == b"x" * 100
-    monkeypatch.setattr(compressed, "available_memory", lambda: 299)
-    with pytest.raises(ResourceError, match=r"table\.csv: has 100 bytes.*takes about 300 .*convert FOLDER .* --mapped"):
+    monkeypatch.setattr(compressed, "available_memory", lambda: 599)
+    with pytest.raises(ResourceError, match=r"table\.csv: has 100 bytes.*takes about 600 .*convert FOLDER .* --mapped"):
         read_content(tmp_path / "table.csv")
 
 

@@ -46,9 +46,7 @@ class Machines:
     memory: float = 256 * GB
     usable: float = 0.8  # share of the memory for training
     network: float = 25e9 / 8 * 0.7  # bytes per second: 25 Gbit/s, of which messages reach 70 %
-    side_by_side: float = (
-        0.45  # speed of a core while all others compute, relative to one alone: measured with two workers
-    )
+    side_by_side: float = 0.45  # speed of a core while all others compute, to one alone: measured with two workers
     features: int = 128
     classes: int = 40
 
@@ -66,6 +64,7 @@ class Plan:
     first: float  # gigabytes of the first process when it evaluates the whole graph
 
     def hours(self, epochs: int) -> float:
+        """The duration of a training."""
         return epochs * (self.compute + self.exchange) / 3600
 
 

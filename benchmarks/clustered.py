@@ -7,10 +7,7 @@ import numpy as np
 from confgcn.graph import Graph
 
 FEATURES, CLASSES, EDGES_PER_NODE = 128, 40, 6.4
-COMMUNITY, OUTSIDE = (
-    1_000,
-    0.03,
-)  # nodes per community; share of the edges that leave it
+COMMUNITY, OUTSIDE = 1_000, 0.03  # nodes per community; share of the edges that leave it
 LABELLED, VALIDATION = 0.1, 0.05
 
 

@@ -70,10 +70,10 @@ def compared(graph: Graph, workers: int, tasks: list[Task]) -> list[dict[str, fl
         place = Path(folder)
         make_shards(place / "shards", graph, workers)
         (place / "tasks.json").write_text(json.dumps(tasks))
-        founds = (
+        results = (
             [one_worker(place, task) for task in tasks] if workers == 1 else several_workers(place, workers, len(tasks))
         )
-    return [distances(as_precise(graph, task), task, found) for task, found in zip(tasks, founds, strict=True)]
+    return [distances(as_precise(graph, task), task, result) for task, result in zip(tasks, results, strict=True)]
 
 
 def one_worker(place: Path, task: Task) -> dict[str, Tensor]:
@@ -85,8 +85,8 @@ def one_worker(place: Path, task: Task) -> dict[str, Tensor]:
 def several_workers(place: Path, workers: int, tasks: int) -> list[dict[str, Tensor]]:
     """Loss and gradients of several workers, for every task."""
     command = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
-    words = [sys.executable, "-m", *command, __file__, "--worker", str(place)]
-    subprocess.run(words, check=True, capture_output=True)
+    arguments = [sys.executable, "-m", *command, __file__, "--worker", str(place)]
+    subprocess.run(arguments, check=True, capture_output=True)
     return [torch.load(place / f"{number}.pt", weights_only=True) for number in range(tasks)]
 
 
@@ -133,6 +133,7 @@ def two_steps(graph: Graph, task: Task) -> tuple[float, dict[str, Tensor]]:
 
 
 def stepped(graph: Graph, task: Task, group: Any) -> tuple[TrainingLoop, float]:
+    """The loop after one step and the gradients of the second, with the loss of the second."""
     settings = settings_of(task)
     torch.set_default_dtype(PRECISIONS[task["precision"]])
     with seeded(0):
@@ -144,8 +145,9 @@ def stepped(graph: Graph, task: Task, group: Any) -> tuple[TrainingLoop, float]:
 
 
 def settings_of(task: Task) -> RunSettings:
-    walks = {"node_dropout": 0.0} if task["preset"] == "consensus" else {}
-    return resolve("confgcn", task["preset"], task["graph"], {"dropout": 0.0, **walks})
+    """The preset without dropout."""
+    node_dropout = {"node_dropout": 0.0} if task["preset"] == "consensus" else {}
+    return resolve("confgcn", task["preset"], task["graph"], {"dropout": 0.0, **node_dropout})
 
 
 def as_precise(graph: Graph, task: Task, *, is_prepared: bool = False) -> Graph:

@@ -1,6 +1,6 @@
 """Time per epoch against the lower bound by memory bandwidth: python benchmarks/limits.py [GRAPH ...]
 
-For every graph, preset `released` with compiled kernels, one thread: CPU milliseconds per epoch; the part spent in
+For every graph, preset `released` with compiled kernels, one thread: CPU milliseconds per epoch; the time spent in
 kernels; the same epoch on a graph of six nodes, which is the overhead of Python and torch; and the lower bound: the
 bytes of all arguments and results of kernels, divided by the copy bandwidth of this machine. Written to
 benchmarks/results/limits.json.

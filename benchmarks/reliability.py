@@ -32,8 +32,8 @@ def fault_rows() -> list[list[str]]:
         for severity, (verb, target) in SEVERITIES.items()
     ]
     kills = found["kills"]
-    whole = f"{kills['passed']} of {sum(kills.values())}"
-    shown.append(["runs killed by SIGKILL", "30 of 30 intact, and resumed to identical files", whole])
+    intact = f"{kills['passed']} of {sum(kills.values())}"
+    shown.append(["runs killed by SIGKILL", "30 of 30 intact, and resumed to identical files", intact])
     return [[*row, "`make faults`", found["date"]] for row in shown]
 
 

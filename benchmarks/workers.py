@@ -166,6 +166,7 @@ def measure(folder: ShardFolder, preset: str, threads: int, steps: int) -> None:
 
 
 def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dict[str, Any]:
+    """Median seconds, peak memory and bytes sent of the steps after the first."""
     (keep_freed_memory if group is SINGLE_PROCESS else return_freed_memory)()  # as the command line does
     with seeded(0):
         loop = TrainingLoop(make_method(graph, settings), graph, settings.recipe, group=group)
@@ -190,10 +191,12 @@ def measured(graph: Graph, settings: RunSettings, steps: int, group: Any) -> dic
 
 
 def sent_by(halo: Any) -> int:
+    """Bytes sent so far; none without other workers."""
     return halo.bytes_sent if isinstance(halo, HaloExchange) else 0
 
 
 def settings_of(preset: str) -> RunSettings:
+    """The settings of a step of the preset."""
     options = OPTIONS if preset == "released" else {}
     return resolve("confgcn", preset, "", {**options, **FIXED})
 

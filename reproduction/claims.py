@@ -106,7 +106,7 @@ def tables(numbers: Numbers) -> dict[str, Table]:
 
 
 def _table(numbers: Numbers, title: str) -> Table:
-    columns = {dataset: found.get(title) for dataset, found in numbers["datasets"].items()}
+    columns = {dataset: by_title.get(title) for dataset, by_title in numbers["datasets"].items()}
     rows = [[name, *(NOTHING if c is None else write(c) for c in columns.values())] for name, write in ROWS]
     return Table(f"{title}: influences and confidences, means over the runs.", ["", *columns], rows)
 
@@ -140,13 +140,13 @@ def is_collapse(difference: Numbers | None) -> bool:
 
 def _measured(numbers: Numbers, name: str) -> dict[str, Any]:
     """A measurement for every data set and preset that has it."""
-    found = {
+    values = {
         f"{dataset} ({preset_of(title)})": means[name]
         for dataset, columns in numbers["datasets"].items()
         for title, means in columns.items()
         if means is not None
     }
-    return {where: value for where, value in found.items() if value is not None}
+    return {where: value for where, value in values.items() if value is not None}
 
 
 def _same_label(numbers: Numbers) -> ClaimCheck:
@@ -189,9 +189,9 @@ def _trained_models(numbers: Numbers) -> ClaimCheck:
 
 
 def _lower(numbers: Numbers, claim: str, names: tuple[str, ...], condition: Callable[[Any], bool]) -> ClaimCheck:
-    found = {name: {d: pairs[name] for d, pairs in numbers["pairs"].items() if pairs[name]} for name in names}
-    cases = [all_satisfy([pairs["cora_ml"]], condition) for pairs in found.values() if "cora_ml" in pairs]
-    values = {name: [f"{interval(pair)} on {d}" for d, pair in pairs.items()] for name, pairs in found.items()}
+    by_pair = {name: {d: pairs[name] for d, pairs in numbers["pairs"].items() if pairs[name]} for name in names}
+    cases = [all_satisfy([pairs["cora_ml"]], condition) for pairs in by_pair.values() if "cora_ml" in pairs]
+    values = {name: [f"{interval(pair)} on {d}" for d, pair in pairs.items()] for name, pairs in by_pair.items()}
     texts = [f"{name}: {listed(differences)} points" for name, differences in values.items() if differences]
     return ClaimCheck(claim, outcome_of(cases), "; ".join(texts) + ("." if texts else ""))
 

@@ -45,8 +45,8 @@ class Target:
 
 def mean_in(cell: Numbers | None, name: str) -> float | None:
     """The mean of a measurement in a cell."""
-    found = None if cell is None else cell.get(name)
-    return None if found is None else found["mean"]
+    summary = None if cell is None else cell.get(name)
+    return None if summary is None else summary["mean"]
 
 
 def target_table(numbers: Numbers) -> Table:
@@ -132,8 +132,8 @@ def _no_label(inputs: Inputs) -> Result:
 
 
 def _flips(inputs: Inputs) -> Result:
-    found = mean_in(inputs.first_cell("flipped"), "flips_found")
-    return percent(found), None if found is None else found >= TARGETS["flips"]
+    share = mean_in(inputs.first_cell("flipped"), "flips_found")
+    return percent(share), None if share is None else share >= TARGETS["flips"]
 
 
 ROWS = (

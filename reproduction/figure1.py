@@ -40,7 +40,7 @@ NOTE = (
 )
 DATASETS = ("demo",)
 PRESETS = (RELEASED, PAPER)
-DRAWABLE = range(3, 9)  # degrees of nodes whose neighbours can be told apart in a picture
+DRAWABLE = range(3, 9)  # degrees of nodes whose neighbours can be distinguished in a picture
 PREFERENCES = (ModelComparison.visibly_gained_by_influence, ModelComparison.gained, ModelComparison.any_node)
 COUNTED = ("gcn_wrong_confgcn_right", "lost_without_influence", "right_without_influence")
 SMALLEST_SHARE = 0.001  # that a percentage with one digit can show
@@ -69,7 +69,10 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
             by_seed[key] = _train_and_compare(scope, dataset, seed)
             write_atomic(file, to_json({"seeds": by_seed, "datasets": before.get("datasets", {})}))
     datasets = {dataset: [by_seed[key] for (name, _), key in keys.items() if name == dataset] for dataset, _ in wanted}
-    return {"seeds": by_seed, "datasets": {name: _combined(found) for name, found in datasets.items()}}
+    return {
+        "seeds": by_seed,
+        "datasets": {name: _combined(results_of_seeds) for name, results_of_seeds in datasets.items()},
+    }
 
 
 def seed_key(scope: Scope, dataset: str, seed: int) -> str:
@@ -83,7 +86,7 @@ def _train_and_compare(scope: Scope, dataset: str, seed: int) -> SeedResult:
     comparisons = _comparisons(graph, seed)
     return {
         "counts": [asdict(comparison.counts()) for comparison in comparisons],
-        "candidates": [found for comparison in comparisons if (found := _candidate(comparison)) is not None],
+        "candidates": [candidate for comparison in comparisons if (candidate := _candidate(comparison)) is not None],
     }
 
 
@@ -99,8 +102,8 @@ def _combined(seeds: list[SeedResult]) -> dict[str, Any]:
 def _comparisons(graph: Graph, seed: int) -> list[ModelComparison]:
     """One for each preset whose training does not diverge."""
     gcn = _trained(graph, GCN, seed)
-    found = [] if gcn is None else [_comparison(graph, preset, seed, gcn.predict()) for preset in PRESETS]
-    return [comparison for comparison in found if comparison is not None]
+    comparisons = [] if gcn is None else [_comparison(graph, preset, seed, gcn.predict()) for preset in PRESETS]
+    return [comparison for comparison in comparisons if comparison is not None]
 
 
 def _comparison(graph: Graph, preset: Variant, seed: int, gcn: Prediction) -> ModelComparison | None:
@@ -138,16 +141,16 @@ def _candidate(comparison: ModelComparison) -> dict[str, Any] | None:
 
 def tables(numbers: Numbers) -> dict[str, Table]:
     """One table per data set: the numbers in the picture."""
-    return {dataset: _table(found) for dataset, found in _shown(numbers).items()}
+    return {dataset: _table(shown) for dataset, shown in _shown(numbers).items()}
 
 
 def _shown(numbers: Numbers) -> dict[str, Any]:
     """Data sets with a node to show."""
-    return {dataset: found["shown"] for dataset, found in numbers["datasets"].items() if found["shown"]}
+    return {dataset: summary["shown"] for dataset, summary in numbers["datasets"].items() if summary["shown"]}
 
 
-def _table(found: Numbers) -> Table:
-    node = found["node"]
+def _table(shown: Numbers) -> Table:
+    node = shown["node"]
     true, wrong = node["labels"]
     header = ["", "true label", "weight in Kipf-GCN", "influence", f"score of {true}", f"of {wrong}"]
     header += [f"precision of {true}", f"of {wrong}"]
@@ -167,9 +170,9 @@ def _row(neighbour: dict[str, Any]) -> list[str]:
 def check_claims(numbers: Numbers) -> list[ClaimCheck]:
     """Do the influences correct nodes? The claim holds if at least half of the gained nodes are due to them."""
     cases, sentences = [], []
-    for dataset, found in numbers["datasets"].items():
-        for preset in dict.fromkeys(count["preset"] for count in found["counts"]):
-            counts = [count for count in found["counts"] if count["preset"] == preset]
+    for dataset, summary in numbers["datasets"].items():
+        for preset in dict.fromkeys(count["preset"] for count in summary["counts"]):
+            counts = [count for count in summary["counts"] if count["preset"] == preset]
             gained, lost, won = (sum(count[key] for count in counts) for key in COUNTED)
             cases.append(lost >= gained / 2 > 0)
             sentences.append(
@@ -177,18 +180,18 @@ def check_claims(numbers: Numbers) -> list[ClaimCheck]:
                 f"that Kipf-GCN predicts wrongly (counted once per run). With uniform influences in the trained model, "
                 f"{lost} of them are lost (half would make the claim hold) and {won} others are gained."
             )
-    sentences += [_description(found) for found in _shown(numbers).values()]
+    sentences += [_description(summary) for summary in _shown(numbers).values()]
     claim = "Figure 1: the influences correct nodes that Kipf-GCN predicts wrongly."
     return [ClaimCheck(claim, outcome_of(cases), " ".join(sentences))]
 
 
-def _description(found: Numbers) -> str:
-    node = found["node"]
+def _description(shown: Numbers) -> str:
+    node = shown["node"]
     largest = max(abs(neighbour["influence"] - 1.0) for neighbour in node["neighbours"])
     deviation = percent(largest) if largest >= SMALLEST_SHARE else f"{100 * largest:.1g}"
     is_same = node["uniform_prediction"]["label"] == node["confgcn_prediction"]["label"]
     return (
-        f"The picture shows node {node['name']} in run {found['seed']} of {found['preset']}: the largest deviation of "
+        f"The picture shows node {node['name']} in run {shown['seed']} of {shown['preset']}: the largest deviation of "
         f"an influence from the mean of its neighbourhood is {deviation} %, and with uniform influences ConfGCN "
         f"predicts {'the same label' if is_same else 'another label'}."
     )
@@ -200,12 +203,12 @@ def draw(numbers: Numbers) -> Figure | None:
     if not shown:
         return None
     figure, axes = new_figure(rows=len(shown), columns=2)
-    for (left, right), (dataset, found) in zip(axes, shown.items(), strict=True):
-        node = found["node"]
+    for (left, right), (dataset, example) in zip(axes, shown.items(), strict=True):
+        node = example["node"]
         _draw_panel(left, node, weight="gcn_weight", scores="gcn_scores", bars=False)
         _draw_panel(right, node, weight="influence", scores="scores", bars=True)
         left.set_title(f"Kipf-GCN predicts {_predicted(node['gcn_prediction'])}", fontsize=8)
-        right.set_title(f"{plain(found['preset'])} predicts {_predicted(node['confgcn_prediction'])}", fontsize=8)
+        right.set_title(f"{plain(example['preset'])} predicts {_predicted(node['confgcn_prediction'])}", fontsize=8)
         true, wrong = node["labels"]
         left.set_xlabel(f"a: node {node['name']} of {dataset},\ntrue label {true}", fontsize=8)
         right.set_xlabel(f"shade: scores, bars: precisions,\nof {true} (white) and {wrong} (black)", fontsize=8)

@@ -93,9 +93,12 @@ def check_claims(numbers: Numbers) -> list[ClaimCheck]:
     falls = [line["entropy"][-1]["mean"] < line["entropy"][0]["mean"] for line in every]
     turns = [line["degree"][-1]["mean"] < line["degree"][-2]["mean"] for line in every]
     pairs = {d: _differences(lines) for d, lines in shown.items() if {RELEASED.title, *BASELINES} <= lines.keys()}
-    best = [all_satisfy(groups, is_above) for found in pairs.values() for _, _, groups in found]
-    tops = {dataset: [groups[-1] for _, key, groups in found if key == "degree"] for dataset, found in pairs.items()}
-    gains = [all_satisfy(found, _is_gain) for found in tops.values()]
+    best = [all_satisfy(groups, is_above) for differences in pairs.values() for _, _, groups in differences]
+    tops = {
+        dataset: [groups[-1] for _, key, groups in differences if key == "degree"]
+        for dataset, differences in pairs.items()
+    }
+    gains = [all_satisfy(differences, _is_gain) for differences in tops.values()]
     return [
         ClaimCheck("Q2: every method is worse in mixed neighbourhoods.", outcome_of(falls), _ends(shown, "entropy", 0)),
         ClaimCheck(
@@ -121,8 +124,8 @@ def _differences(lines: Numbers) -> Differences:
 
 
 def _ends(shown: Numbers, key: str, first: int) -> str:
-    found = {dataset: lines[RELEASED.title][key] for dataset, lines in shown.items() if RELEASED.title in lines}
-    values = [f"{percent(g[first]['mean'])} and {percent(g[-1]['mean'])} on {dataset}" for dataset, g in found.items()]
+    cells = {dataset: lines[RELEASED.title][key] for dataset, lines in shown.items() if RELEASED.title in lines}
+    values = [f"{percent(g[first]['mean'])} and {percent(g[-1]['mean'])} on {dataset}" for dataset, g in cells.items()]
     groups = f"the {QUARTILE_LABELS[first]} and the {QUARTILE_LABELS[-1]} group of {QUANTITIES[key]}"
     return f"In {groups} {RELEASED.title} has {listed(values)}." if values else ""
 
@@ -130,8 +133,8 @@ def _ends(shown: Numbers, key: str, first: int) -> str:
 def _wins(pairs: dict[str, Differences]) -> str:
     counts = [
         f"{name} by {key} on {dataset}: {sum(map(is_above, groups))} / {sum(map(is_below, groups))}"
-        for dataset, found in pairs.items()
-        for name, key, groups in found
+        for dataset, differences in pairs.items()
+        for name, key, groups in differences
     ]
     head = f"Number of the {len(QUARTILE_LABELS)} groups in which {RELEASED.title} is significantly above / below"
     return f"{head} {'; '.join(counts)}." if counts else ""
@@ -140,8 +143,8 @@ def _wins(pairs: dict[str, Differences]) -> str:
 def _gains(tops: dict[str, list[Any]], shown: Numbers) -> str:
     gains = [
         f"{interval(top)} over {name} on {dataset}"
-        for dataset, found in tops.items()
-        for name, top in zip(BASELINES, found, strict=True)
+        for dataset, differences in tops.items()
+        for name, top in zip(BASELINES, differences, strict=True)
     ]
     if not gains:
         return ""

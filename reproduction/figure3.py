@@ -110,7 +110,7 @@ def _table(numbers: Numbers, dataset: str, lines: list[Any]) -> Table:
 def _shown(numbers: Numbers) -> dict[str, list[Any]]:
     """Data sets and lines with at least one run."""
     lines = {dataset: [line for line in lines if any(line["cells"])] for dataset, lines in numbers["datasets"].items()}
-    return {dataset: found for dataset, found in lines.items() if found}
+    return {dataset: drawn for dataset, drawn in lines.items() if drawn}
 
 
 def draw(numbers: Numbers) -> Figure | None:
@@ -151,7 +151,10 @@ def check_claims(numbers: Numbers) -> list[ClaimCheck]:
 def _complete(pairs: Numbers) -> list[tuple[str, Any]]:
     """The pairs of lines with runs at every depth."""
     return [
-        (dataset, pair) for dataset, found in pairs.items() for pair in found if all(pair["depths"]) and pair["drop"]
+        (dataset, pair)
+        for dataset, of_dataset in pairs.items()
+        for pair in of_dataset
+        if all(pair["depths"]) and pair["drop"]
     ]
 
 
@@ -165,7 +168,7 @@ def _wins(pairs: list[tuple[str, Any]]) -> str:
 
 
 def _drops(numbers: Numbers) -> str:
-    found = {
+    texts = {
         dataset: [
             f"{line['title']}, {line['activation']}, {percent(line['drop'])}"
             for line in lines
@@ -173,7 +176,7 @@ def _drops(numbers: Numbers) -> str:
         ]
         for dataset, lines in _shown(numbers).items()
     }
-    return " ".join(f"Drops on {dataset}, in points: {'; '.join(drops)}." for dataset, drops in found.items() if drops)
+    return " ".join(f"Drops on {dataset}, in points: {'; '.join(drops)}." for dataset, drops in texts.items() if drops)
 
 
 def _compared(pairs: list[tuple[str, Any]]) -> str:

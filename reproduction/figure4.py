@@ -72,8 +72,8 @@ def tables(numbers: Numbers) -> dict[str, Table]:
 
 
 def _shown(numbers: Numbers) -> dict[str, list[Any]]:
-    presets = {name: [p for p in found if p["full"] is not None] for name, found in numbers["datasets"].items()}
-    return {dataset: found for dataset, found in presets.items() if found}
+    presets = {name: [p for p in rows if p["full"] is not None] for name, rows in numbers["datasets"].items()}
+    return {dataset: rows for dataset, rows in presets.items() if rows}
 
 
 def _table(dataset: str, presets: list[Any]) -> Table:
@@ -114,7 +114,7 @@ def draw(numbers: Numbers) -> Figure | None:
 
 def check_claims(numbers: Numbers) -> list[ClaimCheck]:
     """Q4: does every term help?"""
-    presets = [(dataset, preset) for dataset, found in _shown(numbers).items() for preset in found]
+    presets = [(dataset, preset) for dataset, rows in _shown(numbers).items() for preset in rows]
     cases = [all_satisfy([ablation["difference"]], is_below) for _, preset in presets for ablation in _removals(preset)]
     sentences = [_sentence(dataset, preset) for dataset, preset in presets]
     claim = "Q4: every term of the objective helps."

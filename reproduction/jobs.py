@@ -64,10 +64,12 @@ class Job:
 
     @property
     def split_seed(self) -> int:
+        """The seed of the split; see :func:`split_seed_of`."""
         return split_seed_of(self.dataset, self.seed)
 
     @property
     def settings_key(self) -> str:
+        """The hash of the settings; see :func:`settings_key`."""
         return settings_key(self.variant, self.dataset)
 
     def key(self, data_dir: Path | None) -> str:

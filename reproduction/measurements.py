@@ -135,10 +135,10 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
     prediction = saved.prediction
     correct = (prediction.logits.argmax(-1) == graph.labels)[graph.test].double()
     confidence = metrics["raw"]
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: metrics[name] for name in ("test_accuracy", "validation_accuracy", "best_epoch", "epochs")
     }
-    found |= {
+    values |= {
         "processor_seconds": processor_seconds,
         "accuracy_by_entropy": tuple(quartile_means(correct, neighbour_label_entropy(graph)[graph.test])),
         "accuracy_by_degree": tuple(quartile_means(correct, graph.degrees[graph.test])),
@@ -148,8 +148,8 @@ def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds:
         "auroc_precision": confidence["auroc_precision"],
     }
     if prediction.mu is not None:
-        found["mu_accuracy"] = accuracy(prediction.mu[graph.test], graph.labels[graph.test])
-    return Measurements(**found, **_influence(saved, graph, prediction))
+        values["mu_accuracy"] = accuracy(prediction.mu[graph.test], graph.labels[graph.test])
+    return Measurements(**values, **_influence(saved, graph, prediction))
 
 
 def _influence(saved: Run, graph: Graph, prediction: Prediction) -> dict[str, Any]:
@@ -207,21 +207,21 @@ def _no_label(graph: Graph, probabilities: Tensor) -> Scorecard:
         for name, value in groups.items()
         if name.endswith("_confidence") and not name.startswith((NO_LABEL, "isolated")) and value is not None
     ]
-    found: Scorecard = {column: groups.get(f"{NO_LABEL}_{name}") for column, name in NO_LABEL_COLUMNS.items()}
-    return {**found, "lowest_other_confidence": min(others, default=None)}
+    values: Scorecard = {column: groups.get(f"{NO_LABEL}_{name}") for column, name in NO_LABEL_COLUMNS.items()}
+    return {**values, "lowest_other_confidence": min(others, default=None)}
 
 
 def _decisions(graph: Graph, probabilities: Tensor) -> Scorecard:
     confidence, predicted = probabilities.max(-1)
     correct = predicted == graph.labels
     held_out, nodes = graph.validation, graph.test
-    found: Scorecard = {}
+    values: Scorecard = {}
     for percent in ERRORS:
         decision = decide(confidence[held_out], correct[held_out], confidence[nodes], max_error=percent / 100)
         accepted = decision.accepted
         wrong = float((~correct[nodes][accepted]).double().mean()) if accepted.any() else None
-        found |= {f"accepted_{percent}": float(accepted.double().mean()), f"error_{percent}": wrong}
-    return found
+        values |= {f"accepted_{percent}": float(accepted.double().mean()), f"error_{percent}": wrong}
+    return values
 
 
 def _flips(graph: Graph, prepared: Graph, probabilities: Tensor) -> Scorecard:
@@ -238,18 +238,18 @@ def _sets(graph: Graph, prepared: Graph, probabilities: Tensor) -> Scorecard:
         return {}
     used = torch.isin(graph.validation, prepared.validation)
     pool = torch.cat([graph.validation[~used], graph.test]).sort().values  # used for neither training nor selection
-    found: Scorecard = {}
+    values: Scorecard = {}
     for kind, level in product(SET_SCORES, COVERAGES):
         target = level / 100
         marginal = coverage_report(graph, probabilities, pool, coverage=target, score=kind)
         grouped = coverage_report(graph, probabilities, pool, coverage=target, score=kind, by_degree=True)
         by_degree = [value for value in grouped.coverage_by_degree if value is not None]
-        found |= {
+        values |= {
             f"coverage_{kind}_{level}": marginal.coverage,
             f"size_{kind}_{level}": marginal.size,
             f"worst_by_degree_{kind}_{level}": max(by_degree, key=lambda value: abs(value - target)),
         }
-    return found
+    return values
 
 
 # What is measured of a run of each kind, from its directory, its graph as loaded, its metrics and its seconds.

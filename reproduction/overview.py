@@ -53,11 +53,11 @@ def tables(numbers: Numbers) -> dict[str, Table]:
         [title, *(accuracy_text(cells[key]) for cells in numbers["datasets"].values())]
         for key, title in INFLUENCES.items()
     ]
-    found = {"influence": Table("Test accuracy in percent.", ["", *numbers["datasets"]], rows)}
+    tables = {"influence": Table("Test accuracy in percent.", ["", *numbers["datasets"]], rows)}
     if numbers["mean_probability"]:
         groups = [[title, *map(mean_std, numbers[key])] for key, title in LINES.items()]
-        found["probability"] = Table("Mean probability and accuracy in percent.", ["", *QUARTILE_LABELS], groups)
-    return found
+        tables["probability"] = Table("Mean probability and accuracy in percent.", ["", *QUARTILE_LABELS], groups)
+    return tables
 
 
 def draw(numbers: Numbers) -> Figure:

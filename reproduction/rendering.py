@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class ClaimCheck:
-    """A claim of the paper in our words, one of the four outcomes, and the numbers behind it."""
+    """A claim of the paper, one of the four outcomes, and the numbers behind it."""
 
     claim: str
     outcome: str

@@ -62,6 +62,7 @@ class Files:
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The header of the CSV file."""
         return (*IDENTITY, *self.names)
 
 
@@ -80,7 +81,9 @@ class Results:
         self.table, self.legend = folder / self.files.table, folder / self.files.legend
         self.records = {record.run: record for record in self._read()}
         if self.records and not self.legend.is_file():
-            raise CorruptFileError(f"{self.legend}: missing, though {self.table.name} is there")
+            raise CorruptFileError(
+                f"{self.legend}: missing, but {self.table.name} needs it; restore it or choose another --out"
+            )
         self.meanings: dict[str, dict[str, Any]] = read_json(self.legend) if self.legend.is_file() else {}
         self._by_settings: dict[tuple[str, str], dict[int, RunRecord]] = {}
         for record in self.records.values():
@@ -99,10 +102,10 @@ class Results:
 
     def meaning(self, key: str) -> dict[str, Any]:
         """What a hash in the CSV file stands for."""
-        found = self.meanings.get(key)
-        if not isinstance(found, dict):
+        meaning = self.meanings.get(key)
+        if not isinstance(meaning, dict):
             raise CorruptFileError(f"{self.legend}: corrupt, no entry for {brief(key)} of {self.table.name}")
-        return found
+        return meaning
 
     def add(self, record: RunRecord, meanings: Mapping[str, dict[str, Any]]) -> None:
         """Append a finished run; what its hashes stand for is written first."""
@@ -137,8 +140,8 @@ class Results:
             return []
         try:
             text = self.table.read_text(encoding="utf-8")
-            whole = text[: text.rfind("\n") + 1]
-            header, *rows = csv.reader(io.StringIO(whole)) if whole else [list(self.files.columns)]
+            complete = text[: text.rfind("\n") + 1]  # a crash can leave an incomplete last line
+            header, *rows = csv.reader(io.StringIO(complete)) if complete else [list(self.files.columns)]
         except (UnicodeDecodeError, csv.Error) as error:
             raise CorruptFileError(f"{self.table}: corrupt, not readable as text ({brief(error)})") from None
         if tuple(header) != self.files.columns:
@@ -169,14 +172,14 @@ def provenance(results: Results) -> dict[str, Any]:
 
 def environment() -> tuple[str, dict[str, Any]]:
     """Versions and hardware of this machine, preceded by their hash."""
-    found = {
+    description = {
         **software(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": 1,
     }
-    return digest(found), found
+    return digest(description), description
 
 
 def _processor() -> str:

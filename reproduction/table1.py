@@ -56,8 +56,8 @@ def numbers(scope: Scope, results: Results) -> dict[str, Any]:
 
 def _column(name: str, scope: Scope) -> dict[str, Any]:
     split_seeds = range(scope.seeds if dataset_named(name).draw_split is not None else 1)
-    found = [describe(load_graph(name, data_dir=scope.data_dir, split_seed=seed)) for seed in split_seeds]
-    first = found[0]
+    of_splits = [describe(load_graph(name, data_dir=scope.data_dir, split_seed=seed)) for seed in split_seeds]
+    first = of_splits[0]
     return {
         "published": PUBLISHED.get(name),
         "nodes": first.nodes,
@@ -71,12 +71,12 @@ def _column(name: str, scope: Scope) -> dict[str, Any]:
         "classes": first.classes,
         "features": first.features,
         "label_rate": first.label_rate,
-        "mismatch": {reading: _over_splits(found, reading) for reading in MISMATCHES},
+        "mismatch": {reading: _over_splits(of_splits, reading) for reading in MISMATCHES},
     }
 
 
-def _over_splits(found: list[GraphStatistics], reading: str) -> dict[str, float | None]:
-    values = [getattr(statistics.label_mismatch, reading) for statistics in found]
+def _over_splits(of_splits: list[GraphStatistics], reading: str) -> dict[str, float | None]:
+    values = [getattr(statistics.label_mismatch, reading) for statistics in of_splits]
     return mean_and_std([value for value in values if value is not None])
 
 
@@ -104,8 +104,10 @@ def check_claims(numbers: Numbers) -> list[ClaimCheck]:
     claim = "Table 1: Cora-ML has the most heterogeneous neighbourhoods."
     if "cora_ml" not in columns or len(columns) == 1:
         return [ClaimCheck(claim, UNKNOWN, "")]
-    is_highest = [_is_highest("cora_ml", found) for found in shares.values()]
-    literal, truth = (listed([f"{decimal(v, 4)} on {n}" for n, v in found.items()]) for found in shares.values())
+    is_highest = [_is_highest("cora_ml", by_dataset) for by_dataset in shares.values()]
+    literal, truth = (
+        listed([f"{decimal(v, 4)} on {n}" for n, v in by_dataset.items()]) for by_dataset in shares.values()
+    )
     rates = listed([f"{percent(column['label_rate'])} % of {name}" for name, column in columns.items()])
     evidence = (
         f"The share of all edges that connect training nodes with different labels is {literal}. This share grows with "

@@ -164,10 +164,10 @@ def is_below_published(cell: Numbers) -> bool:
 
 def check_claims(numbers: Numbers) -> list[ClaimCheck]:
     """Q1: is ConfGCN above every other method, and are its influences the reason?"""
-    found = {dataset: _best_other(numbers, dataset) for dataset in numbers["datasets"]}
-    compared = {dataset: pair for dataset, pair in found.items() if pair is not None}
+    pairs = {dataset: _best_other(numbers, dataset) for dataset in numbers["datasets"]}
+    compared = {dataset: pair for dataset, pair in pairs.items() if pair is not None}
     differences = [[cell["difference"] for cell in _others(numbers, dataset).values()] for dataset in compared]
-    above = [all_satisfy(found, is_below) for found in differences]
+    above = [all_satisfy(of_dataset, is_below) for of_dataset in differences]
     sentences = [_comparison(dataset, *pair) for dataset, pair in compared.items()]
     sentences += [_published_above(numbers), uniform_influence(numbers), _printed(numbers), _below_published(numbers)]
     claim = "Q1: ConfGCN is consistently above every other method on every data set."
@@ -196,10 +196,10 @@ def _best_other(numbers: Numbers, dataset: str) -> tuple[Any, str, Any] | None:
 def _comparison(dataset: str, own: Numbers, title: str, other: Numbers) -> str:
     difference = other["difference"]
     is_open = has_interval(difference) and not is_above(difference) and not is_below(difference)
-    remark = ", not significantly different from zero" if is_open else ""
+    significance = ", not significantly different from zero" if is_open else ""
     return (
         f"On {dataset} {RELEASED.title} has {mean_std(own['accuracy'])}; the best other method, {title}, has "
-        f"{mean_std(other['accuracy'])} (difference {interval(other['difference'])} points{remark})."
+        f"{mean_std(other['accuracy'])} (difference {interval(other['difference'])} points{significance})."
     )
 
 
@@ -218,13 +218,14 @@ def _published_above(numbers: Numbers) -> str:
 
 def uniform_influence(numbers: Numbers) -> str:
     """The effect of uniform influences on the accuracy of ConfGCN, in one sentence."""
-    found = _differences(numbers, UNIFORM.title)
-    return f"Training with uniform influences changes the accuracy of {RELEASED.title} by {found}." if found else ""
+    differences = _differences(numbers, UNIFORM.title)
+    text = f"Training with uniform influences changes the accuracy of {RELEASED.title} by {differences}."
+    return text if differences else ""
 
 
 def _printed(numbers: Numbers) -> str:
-    found = _differences(numbers, PAPER.title)
-    return f"The printed equations ({PAPER.title}) differ from it by {found}." if found else ""
+    differences = _differences(numbers, PAPER.title)
+    return f"The printed equations ({PAPER.title}) differ from it by {differences}." if differences else ""
 
 
 def _differences(numbers: Numbers, title: str) -> str:

@@ -29,6 +29,7 @@ class Task:
 
     @property
     def run_directory(self) -> Path:
+        """Where the run is trained."""
         # Jobs with the same key can name different presets, and a run directory resumes only its own.
         return self.folder / f"{self.key}-{self.job.variant.preset}"
 

@@ -68,7 +68,7 @@ class _Stopped:
 
 
 class _Worker:
-    """A process that executes one task after another. It exits at once when this process is gone."""
+    """A process that executes one task after another. It exits at once when this process has ended."""
 
     def __init__(self) -> None:
         context = get_context("spawn")

@@ -185,9 +185,11 @@ def test_blocks_of_rows_are_calibrated_like_all_at_once(
 ) -> None:
     monkeypatch.setattr(module, "BLOCK_ROWS", rows)
     calibration: Calibration = fit_calibration(graph, prediction, graph.validation)
-    whole = calibration.calibrator.log_probabilities(CalibrationInputs.of(graph, prediction))
+    log_probabilities = calibration.calibrator.log_probabilities(CalibrationInputs.of(graph, prediction))
     unlabelled = ~reached_by_labels(graph)
     held_out = torch.isin(unlabelled.nonzero().squeeze(1), graph.validation).nonzero().squeeze(1)
-    assert calibration.flattening == fit_flattening(whole[unlabelled], graph.labels[unlabelled], held_out) > 0
-    expected = flattened(whole, unlabelled, calibration.flattening).exp()
+    assert (
+        calibration.flattening == fit_flattening(log_probabilities[unlabelled], graph.labels[unlabelled], held_out) > 0
+    )
+    expected = flattened(log_probabilities, unlabelled, calibration.flattening).exp()
     assert torch.equal(calibration.probabilities(graph, prediction), expected)

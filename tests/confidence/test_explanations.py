@@ -17,8 +17,8 @@ EDGES = [(0, 1), (1, 2), (2, 3), (3, 1), (0, 4)]
 
 
 def rebuilt(graph: Graph, edges: list[tuple[int, int]]) -> Graph:
-    parts = {part: getattr(graph, part).numpy() for part in ("train", "validation", "test")}
-    return Graph.build(edges, graph.features.numpy(), graph.labels.numpy(), **parts, name=graph.name)
+    splits = {name: getattr(graph, name).numpy() for name in ("train", "validation", "test")}
+    return Graph.build(edges, graph.features.numpy(), graph.labels.numpy(), **splits, name=graph.name)
 
 
 def built(name: str, graph: Graph) -> AbstractMethod:
@@ -44,19 +44,19 @@ class MeanOfNeighbours(AbstractMethod):
 def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_nodes: Graph) -> None:
     method = built(name, six_nodes)
     explanation = explain(method, six_nodes, 1)
-    whole = method.predict(six_nodes).logits[1].double().log_softmax(0)
-    torch.testing.assert_close(explanation.log_probabilities, whole, atol=1e-5, rtol=1e-5)
-    assert {reason.neighbour for reason in explanation.effects} == {0, 2, 3}
-    for reason in explanation.effects:
-        left = [edge for edge in EDGES if set(edge) != {1, reason.neighbour}]
+    with_all = method.predict(six_nodes).logits[1].double().log_softmax(0)
+    torch.testing.assert_close(explanation.log_probabilities, with_all, atol=1e-5, rtol=1e-5)
+    assert {effect.neighbour for effect in explanation.effects} == {0, 2, 3}
+    for effect in explanation.effects:
+        left = [edge for edge in EDGES if set(edge) != {1, effect.neighbour}]
         without = method.predict(rebuilt(six_nodes, left)).logits[1].double().log_softmax(0)
-        torch.testing.assert_close(reason.change, whole - without, atol=1e-5, rtol=1e-5)
-        assert reason.label_without == int(without.argmax())
-        assert reason.decisive == (reason.label_without != explanation.label)
+        torch.testing.assert_close(effect.change, with_all - without, atol=1e-5, rtol=1e-5)
+        assert effect.label_without == int(without.argmax())
+        assert effect.decisive == (effect.label_without != explanation.label)
     alone = method.predict(rebuilt(six_nodes, [(2, 3), (0, 4)])).logits[1].double().log_softmax(0)
     torch.testing.assert_close(explanation.without_all, alone, atol=1e-5, rtol=1e-5)
     assert explanation.uses_edges
-    sizes = [abs(float(reason.change[explanation.label])) for reason in explanation.effects]
+    sizes = [abs(float(effect.change[explanation.label])) for effect in explanation.effects]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) > 0
 
@@ -69,8 +69,8 @@ def test_influence_is_that_of_the_edge_into_the_node(six_nodes: Graph) -> None:
         (int(u), int(v)): float(r)
         for u, v, r in zip(six_nodes.adjacency.indices, six_nodes.adjacency.rows, influence, strict=True)
     }
-    for reason in explain(method, six_nodes, 1).effects:
-        assert reason.influence == pytest.approx(of_edge[reason.neighbour, 1])
+    for effect in explain(method, six_nodes, 1).effects:
+        assert effect.influence == pytest.approx(of_edge[effect.neighbour, 1])
     assert explain(built("gcn", six_nodes), six_nodes, 1).effects[0].influence is None
 
 
@@ -79,7 +79,7 @@ def test_who_decides_is_named() -> None:
     graph = Graph.build([(0, 1), (0, 2)], features, [0, 0, 1], node_names=["x", "loud", "quiet"])
     explanation = explain(MeanOfNeighbours(), graph, 0)
     assert explanation.label == 0
-    assert [(reason.name, reason.decisive) for reason in explanation.effects] == [("loud", True), ("quiet", False)]
+    assert [(effect.name, effect.decisive) for effect in explanation.effects] == [("loud", True), ("quiet", False)]
     assert explanation.effects[0].change[0] > 0 > explanation.effects[0].change[1]
     assert int(explanation.without_all.argmax()) == 1
 
@@ -87,12 +87,12 @@ def test_who_decides_is_named() -> None:
 def test_of_many_neighbours_those_of_the_largest_influence_are_tried() -> None:
     graph = Graph.build([(0, v) for v in range(1, 8)], np.random.default_rng(0).normal(size=(8, 2)), [0, 1] * 4)
     tried = explain(MeanOfNeighbours(), graph, 0, limit=3).effects
-    assert {reason.neighbour for reason in tried} == {5, 6, 7}
+    assert {effect.neighbour for effect in tried} == {5, 6, 7}
 
 
 def test_without_influence_those_of_the_fewest_edges_are_tried(six_nodes: Graph) -> None:
     tried = explain(built("gcn", six_nodes), six_nodes, 0, limit=1).effects  # neighbours 1 of three edges, 4 of one
-    assert [reason.neighbour for reason in tried] == [4]
+    assert [effect.neighbour for effect in tried] == [4]
 
 
 def test_a_node_without_neighbours_has_no_reasons(six_nodes: Graph) -> None:
@@ -136,7 +136,7 @@ def test_neighbours_beyond_the_limit_are_counted() -> None:
         explanation = explain(MeanOfNeighbours(), graph, 0, limit=limit)
         assert (len(explanation.effects), explanation.not_tried) == (tried, 60 - tried)
     explanation = explain(MeanOfNeighbours(), graph, 0)
-    assert {reason.neighbour for reason in explanation.effects} == set(range(11, 61))  # fifty, unless asked otherwise
+    assert {effect.neighbour for effect in explanation.effects} == set(range(11, 61))  # fifty by default
     assert explanation.not_tried == 10
 
 
@@ -148,7 +148,7 @@ def test_a_negative_influence_counts_by_its_size() -> None:
 
     graph = Graph.build([(0, v) for v in range(1, 5)], np.random.default_rng(0).normal(size=(5, 2)), [0, 1, 0, 1, 0])
     tried = explain(Against(), graph, 0, limit=2).effects
-    assert {reason.neighbour: reason.influence for reason in tried} == {3: -3.0, 4: -4.0}
+    assert {effect.neighbour: effect.influence for effect in tried} == {3: -3.0, 4: -4.0}
 
 
 @pytest.mark.parametrize("node", [-1, 6, 7])

@@ -50,7 +50,7 @@ def test_a_flipped_label_comes_first() -> None:
     labels = clusters.copy()
     labels[3] = 1
     graph = Graph.build(edges, np.eye(2)[clusters], labels, train=range(10))
-    model = torch.eye(2)[torch.from_numpy(labels)] * 0.8 + 0.1  # which believes what it was told
+    model = torch.eye(2)[torch.from_numpy(labels)] * 0.8 + 0.1  # fitted to the given labels
     ranking = find_label_errors(graph, model)
     assert int(ranking.nodes[0]) == 3
     assert (int(ranking.given[0]), int(ranking.suggested[0])) == (1, 0)
@@ -160,19 +160,19 @@ def test_equal_scores_keep_the_order_of_the_nodes() -> None:
 
 def test_edges_are_ranked_alike_block_by_block(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     probabilities = torch.randn(120, 4).softmax(1)
-    whole = find_disagreeing_edges(small_graph, probabilities)
+    every_edge = find_disagreeing_edges(small_graph, probabilities)
     wide = probabilities.double()
-    assert torch.equal(whole.disagreement, 1.0 - (wide[whole.source] * wide[whole.target]).sum(1))
+    assert torch.equal(every_edge.disagreement, 1.0 - (wide[every_edge.source] * wide[every_edge.target]).sum(1))
     monkeypatch.setattr(neighbourhood, "BLOCK_NUMBERS", 12)
     monkeypatch.setattr(blocks, "BLOCK", 5)  # a few rows, and then one that is longer
     flat = torch.full((120, 4), 0.25)
     first = find_disagreeing_edges(small_graph, flat)
     assert first.target.tolist() == sorted(first.target.tolist())  # equals in the order in which they are met
     for limit in (7, 1000):
-        parts = find_disagreeing_edges(small_graph, probabilities, limit=limit)
-        assert torch.equal(parts.disagreement, whole.disagreement[:limit])
-        assert torch.equal(parts.source, whole.source[:limit])
-        assert torch.equal(parts.target, whole.target[:limit])
+        first = find_disagreeing_edges(small_graph, probabilities, limit=limit)
+        assert torch.equal(first.disagreement, every_edge.disagreement[:limit])
+        assert torch.equal(first.source, every_edge.source[:limit])
+        assert torch.equal(first.target, every_edge.target[:limit])
 
 
 def unit(vector: np.ndarray) -> np.ndarray:

@@ -273,8 +273,8 @@ def test_a_graph_of_another_shape_is_refused(path: Graph) -> None:
 
 def test_ids_beyond_the_number_of_nodes_have_draws_of_their_own(path: Graph) -> None:
     part = replace(path, node_ids=torch.tensor([9, 2, 4, 0]))
-    whole = torch.rand(10, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    assert torch.equal(node_draws(part, 3), whole[[9, 2, 4, 0]])
+    all_draws = torch.rand(10, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    assert torch.equal(node_draws(part, 3), all_draws[[9, 2, 4, 0]])
 
 
 def test_one_draw_by_hand() -> None:

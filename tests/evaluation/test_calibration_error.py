@@ -154,10 +154,10 @@ def test_the_floor_does_not_depend_on_batches_and_leaves_the_default_stream_alon
 ) -> None:
     confidence, _ = predictions(100)
     state = torch.get_rng_state()
-    whole = noise_floor(confidence, draws=50)
+    floor = noise_floor(confidence, draws=50)
     monkeypatch.setattr(calibration_error, "BATCH_ENTRIES", 700)
-    assert noise_floor(confidence, draws=50) == pytest.approx(whole)
-    assert noise_floor(confidence, draws=50, seed=1) != pytest.approx(whole)
+    assert noise_floor(confidence, draws=50) == pytest.approx(floor)
+    assert noise_floor(confidence, draws=50, seed=1) != pytest.approx(floor)
     assert torch.equal(torch.get_rng_state(), state)
 
 

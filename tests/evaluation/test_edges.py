@@ -134,7 +134,7 @@ def test_auroc_is_undefined_where_all_neighbours_agree() -> None:
 
 
 def test_quartiles_are_of_the_mean_precision_of_the_source() -> None:
-    graph = Graph.build([(0, 1), (2, 3), (4, 5), (6, 7)], np.eye(8), [0, 1] * 4)  # every node speaks to one other
+    graph = Graph.build([(0, 1), (2, 3), (4, 5), (6, 7)], np.eye(8), [0, 1] * 4)  # every node has one neighbour
     precision = torch.tensor([[5.0, 5], [1, 0], [9, 3], [2, 0], [0, 3], [4, 4], [0, 0], [7, 7]])
     influence = torch.rand(16, dtype=torch.float64)
     relative = relative_by_loops(graph, influence)

@@ -112,9 +112,9 @@ def test_groups_are_scored_one_by_one(small_graph: Graph, probabilities: Tensor)
     assert len(found) == 7 * len(groups)
     for name, mask in groups.items():
         nodes = small_graph.test[mask]
-        whole = score(small_graph, nodes, probabilities)
+        overall = score(small_graph, nodes, probabilities)
         for metric in ("accuracy", "ece", "ece_floor", "nll", "brier"):
-            assert found[f"{name}_{metric}"] == whole[metric]
+            assert found[f"{name}_{metric}"] == overall[metric]
         assert found[f"{name}_count"] == len(nodes)
         assert found[f"{name}_confidence"] == pytest.approx(float(probabilities[nodes].max(1).values.mean()))
 
@@ -133,7 +133,7 @@ def test_summary() -> None:
 def test_summary_without_precision() -> None:
     summary = summarise_confidence(torch.tensor([[0.9, 0.1]]), None, torch.tensor([0]))
     assert summary.auroc_precision is None
-    assert [group.accuracy for group in summary.groups] == [1.0] * 4  # one node is in every quarter
+    assert [group.accuracy for group in summary.groups] == [1.0] * 4  # one node is in every quartile
 
 
 def test_tied_nodes_share_their_groups() -> None:

@@ -26,8 +26,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def drawn(**changes: object) -> ElementTree.Element:
     lines = [Line("one", [(0, 0), (10, 1)], "first"), Line("two", [(0, 1), (10, 0.99)], "second", has_dots=True)]
-    parts = {"title": "A <title>", "description": "What & why", "x": Axis("steps", 0, 10), "lines": lines}
-    chart = Chart(**{"y": Axis("share", 0, 1, is_percent=True), **parts, **changes})  # type: ignore[arg-type]
+    options = {"title": "A <title>", "description": "What & why", "x": Axis("steps", 0, 10), "lines": lines}
+    chart = Chart(**{"y": Axis("share", 0, 1, is_percent=True), **options, **changes})  # type: ignore[arg-type]
     return ElementTree.fromstring(str(chart.svg()).replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))  # noqa: S314
 
 

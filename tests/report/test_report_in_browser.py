@@ -97,7 +97,7 @@ class Page:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> set[str]:
-        """Every address that was asked for."""
+        """Every address that the page requested."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         sent = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
         return {url for url in sent if not url.startswith("data:")}
@@ -138,7 +138,7 @@ def rows(run: Path) -> dict[str, dict[str, str]]:
 
 @pytest.fixture
 def opened(page: Page, run: Path) -> Iterator[Page]:
-    """The page of the run, and afterwards: no complaint, and nothing asked of anybody."""
+    """The page of the run, and afterwards: no errors, and no network requests."""
     file = run / "report.html"
     page.open(file)
     yield page

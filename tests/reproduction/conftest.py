@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from torch.nn import functional
 
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
+from reproduction.confidence import CONSENSUS, UNIFORM
+from reproduction.confidence_targets import TARGETS
 from reproduction.jobs import Job, Variant
 from reproduction.measurements import Measurements
 from reproduction.node_comparison import ModelComparison
 from reproduction.results import Results, RunRecord
+from reproduction.table2 import GAT, GCN
 
 MakeRecord = Callable[..., RunRecord]
 
@@ -91,3 +95,65 @@ def _predicts(wrong: set[int], **quantities: Tensor) -> Prediction:
     """The true label of every node but these."""
     labels = [1 - label if node in wrong else label for node, label in enumerate(LABELS)]
     return Prediction(functional.one_hot(torch.tensor(labels)).float(), **quantities)
+
+
+SETS = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("coverage", 0.901), ("size", 1.3))}
+BY_DEGREE = {f"{q}_threshold_90": {"mean": m, "std": 0.0} for q, m in (("worst_by_degree", 0.91), ("deviation", 0.01))}
+OWN = {
+    "test_accuracy": 0.84,
+    "mu_accuracy": 0.835,
+    "auroc_edge": 0.85,
+    "auroc_distance": 0.83,
+    "calibrated_auroc_correct": 0.83,
+    "calibrated_nll": 0.5,
+    "calibrated_brier": 0.24,
+    "calibrated_ece": 0.03,
+    "calibrated_ece_floor": 0.027,
+    "no_label_confidence": 0.6,
+    "lowest_other_confidence": 0.7,
+    "no_label_accuracy": 0.65,
+    "accepted_5": 0.5,
+    "error_5": 0.04,
+}
+
+
+def cell(**numbers: float) -> dict[str, Any]:
+    return {"runs": 10, **{name: {"mean": value, "std": 0.01} for name, value in numbers.items()}}
+
+
+def difference(mean: float) -> dict[str, Any]:
+    return {"mean": mean, "low": mean - 0.005, "high": mean + 0.005, "pairs": 10}
+
+
+CONFIDENCE_NUMBERS: dict[str, Any] = {
+    "datasets": ["cora"],
+    "ablated_on": ["cora"],
+    "set_scores": ["threshold"],
+    "coverages": [90],
+    "errors": [5],
+    "runs": 20,
+    "dates": ["2026-11-16"],
+    "targets": TARGETS,
+    "methods": [
+        {"title": CONSENSUS.title, "cells": {"cora": cell(**OWN)}},
+        *({"title": variant.title, "cells": {"cora": None}} for variant in (UNIFORM, GCN, GAT)),
+    ],
+    "mixed": [{"title": "ours", "cells": {"cora": cell(test_accuracy=0.7)}}, {"title": "u", "cells": {"cora": None}}],
+    "flipped": [{"title": "ours", "cells": {"cora": cell(flips_found=0.6)}}],
+    "sets": [{"title": "ours", "cells": {"cora": {**SETS, **BY_DEGREE}}}],
+    "ablations": [{"title": "ours", "cells": {"cora": cell(**OWN)}}],
+    "differences": {
+        "cora": {
+            **dict.fromkeys(("released", "uniform", "mixed_uniform", "mixed_gat"), difference(0.03)),
+            "mu": difference(-0.005),
+            **{f"auroc_correct_{other}": difference(0.01) for other in ("gcn", "gat")},
+            **{f"{score}_{other}": difference(-0.01) for score in ("nll", "brier") for other in ("gcn", "gat")},
+        }
+    },
+}
+
+
+@pytest.fixture
+def confidence_numbers() -> dict[str, Any]:
+    """Numbers of the tables of confidences on one data set; every target is reached."""
+    return copy.deepcopy(CONFIDENCE_NUMBERS)

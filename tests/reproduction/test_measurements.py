@@ -56,10 +56,10 @@ def test_everything_is_measured_of_confgcn(run: tuple[Path, Measurements]) -> No
 
 def test_the_mean_over_quartile_groups_is_the_test_accuracy(run: tuple[Path, Measurements]) -> None:
     found = run[1]
-    for quarters in (found.accuracy_by_entropy, found.accuracy_by_degree, found.accuracy_by_probability):
-        assert quarters is not None
-        assert len(quarters) == 4
-        assert sum(quarters) / 4 == pytest.approx(found.test_accuracy)
+    for groups in (found.accuracy_by_entropy, found.accuracy_by_degree, found.accuracy_by_probability):
+        assert groups is not None
+        assert len(groups) == 4
+        assert sum(groups) / 4 == pytest.approx(found.test_accuracy)
     assert found.accuracy_by_entropy != found.accuracy_by_degree
 
 

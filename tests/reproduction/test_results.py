@@ -67,37 +67,37 @@ def test_there_is_one_header_and_one_line_per_run(three: Results, record: MakeRe
 
 
 def test_an_incomplete_last_line_is_dropped_and_the_others_are_unchanged(three: Results) -> None:
-    whole = three.table.read_bytes()
-    start = whole[:-1].rindex(b"\n") + 1
-    for end in (start + 1, (start + len(whole)) // 2, len(whole) - 1):
-        three.table.write_bytes(whole[:end])
+    complete = three.table.read_bytes()
+    start = complete[:-1].rindex(b"\n") + 1
+    for end in (start + 1, (start + len(complete)) // 2, len(complete) - 1):
+        three.table.write_bytes(complete[:end])
         results = Results(three.folder)
         assert len(results.records) == 2
         results.drop_incomplete_row()
-        assert three.table.read_bytes() == whole[:start]
+        assert three.table.read_bytes() == complete[:start]
 
 
 def test_a_dropped_run_can_be_added_again(three: Results) -> None:
-    whole = three.table.read_bytes()
+    complete = three.table.read_bytes()
     last = list(three.records.values())[-1]
-    three.table.write_bytes(whole[:-9])
+    three.table.write_bytes(complete[:-9])
     results = Results(three.folder)
     results.drop_incomplete_row()
     results.add(last, {})
-    assert three.table.read_bytes() == whole
+    assert three.table.read_bytes() == complete
 
 
 @pytest.mark.parametrize("kept", [3, len(",".join(COLUMNS)), len(",".join(COLUMNS)) + 9])
 def test_after_a_crash_in_the_first_write_a_run_can_be_added(results: Results, record: MakeRecord, kept: int) -> None:
     only = record(Job("demo", GCN, 0), test_accuracy=0.5)
     results.add(only, {})
-    whole = results.table.read_bytes()
-    results.table.write_bytes(whole[:kept])
+    complete = results.table.read_bytes()
+    results.table.write_bytes(complete[:kept])
     again = Results(results.folder)
     assert again.records == {}
     again.drop_incomplete_row()
     again.add(only, {})
-    assert again.table.read_bytes() == whole
+    assert again.table.read_bytes() == complete
 
 
 def test_a_complete_table_is_not_rewritten(three: Results) -> None:
@@ -217,11 +217,11 @@ def test_an_incomplete_line_of_confidences_is_dropped(results: Results, record: 
     kept = Results(results.folder, "confidence")
     for seed in range(2):
         kept.add(confident(record, Job("demo", GCN, seed, "confidence"), nll=0.5), {"e" * 16: {}})
-    whole = kept.table.read_bytes()
-    kept.table.write_bytes(whole[:-5])
+    complete = kept.table.read_bytes()
+    kept.table.write_bytes(complete[:-5])
     again = Results(results.folder, "confidence")
     again.drop_incomplete_row()
-    assert whole.startswith(kept.table.read_bytes())
+    assert complete.startswith(kept.table.read_bytes())
     assert len(Results(results.folder, "confidence").records) == 1
 
 

@@ -69,10 +69,10 @@ def test_a_difference_is_over_the_seeds_that_both_have(runs: Callable[..., Runs]
     assert reverse["mean"] == pytest.approx(-difference["mean"])
 
 
-@pytest.mark.parametrize(("pairs", "is_told"), [(1, False), (FEWEST_PAIRS - 1, False), (FEWEST_PAIRS, True)])
-def test_few_pairs_have_no_interval(pairs: int, is_told: bool) -> None:
+@pytest.mark.parametrize(("pairs", "is_given"), [(1, False), (FEWEST_PAIRS - 1, False), (FEWEST_PAIRS, True)])
+def test_few_pairs_have_no_interval(pairs: int, is_given: bool) -> None:
     found = paired(dict.fromkeys(range(pairs), 0.75), dict.fromkeys(range(pairs + 3), 0.5))
-    bound = 0.25 if is_told else None
+    bound = 0.25 if is_given else None
     assert found == {"mean": 0.25, "low": bound, "high": bound, "pairs": pairs}
 
 

@@ -91,7 +91,7 @@ def test_a_corrupt_run_is_restarted(task: Task, name: str, damage: Callable[[byt
     (task.run_directory / "left").touch()
     again = perform(task)
     assert isinstance(again, Measurements)
-    assert again.processor_seconds is not None  # it is a whole run
+    assert again.processor_seconds is not None  # the run was not resumed
     assert replace(again, processor_seconds=None) == replace(first, processor_seconds=None)
     assert not (task.run_directory / "left").exists()
 
@@ -106,15 +106,15 @@ def test_a_run_with_only_corrupt_checkpoints_is_restarted(task: Task, monkeypatc
 
 
 def test_a_corrupt_run_is_restarted_only_once(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    requests = []
 
     def measure(*arguments: Any) -> Measurements:
-        asked.append(arguments)
+        requests.append(arguments)
         raise CorruptFileError("model.json: corrupt")
 
     monkeypatch.setitem(tasks.MEASURES, "paper", measure)
     assert perform(task) == Failure("model.json: corrupt", 3)
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -22,38 +22,58 @@ Name = Literal["pure", "compiled"]
 
 
 class Kernels(Protocol):
-    """Shapes: ``scores``, ``weights``, ``values`` (E,) or (E, heads); ``dense`` (columns, width) or (columns, heads,
-    width)."""
+    """The functions that both implementations have.
 
-    def edge_distance(self, structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor: ...
+    Shapes: ``scores``, ``weights``, ``values`` (E,) or (E, heads); ``dense`` (columns, width) or (columns, heads,
+    width).
+    """
+
+    def edge_distance(self, structure: SparseStructure, mu: Tensor, precision: Tensor) -> Tensor:
+        """See :func:`confgcn.ops.edge_distance`: ``mu`` and ``precision`` (columns, C) -> (E,)."""
 
     def edge_distance_gradient(
         self, structure: SparseStructure, mu: Tensor, precision: Tensor, gradient: Tensor
-    ) -> tuple[Tensor, Tensor]: ...
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of ``mu`` and ``precision`` from that of the distances, (E,)."""
 
-    def softmax(self, structure: SparseStructure, scores: Tensor) -> Tensor: ...
+    def softmax(self, structure: SparseStructure, scores: Tensor) -> Tensor:
+        """Softmax of the scores over the entries of each row."""
 
-    def softmax_gradient(self, structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor: ...
+    def softmax_gradient(self, structure: SparseStructure, weights: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient of the scores from the softmax ``weights`` and their gradient."""
 
-    def dense_softmax(self, scores: Tensor) -> Tensor: ...
+    def dense_softmax(self, scores: Tensor) -> Tensor:
+        """Softmax over the last axis of (N, C)."""
 
-    def dense_softmax_gradient(self, weights: Tensor, gradient: Tensor) -> Tensor: ...
+    def dense_softmax_gradient(self, weights: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient of the scores (N, C) from the softmax ``weights`` and their gradient."""
 
-    def sum_rows(self, structure: SparseStructure, values: Tensor) -> Tensor: ...
+    def sum_rows(self, structure: SparseStructure, values: Tensor) -> Tensor:
+        """The sum of the values in each row, (rows,) or (rows, heads)."""
 
-    def multiply(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor: ...
+    def multiply(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+        """The sparse matrix of these values times ``dense``, (rows, ...)."""
 
-    def multiply_transposed(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor: ...
+    def multiply_transposed(self, structure: SparseStructure, values: Tensor, dense: Tensor) -> Tensor:
+        """Its transpose times ``dense``, whose first axis is the rows."""
 
-    def entry_products(self, structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor: ...
+    def entry_products(self, structure: SparseStructure, left: Tensor, right: Tensor) -> Tensor:
+        """The inner product of row i of ``left`` and row j of ``right`` for every entry (i, j)."""
 
-    def drop(self, values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor: ...
+    def drop(self, values: Tensor, seed: int, start: int, threshold: int, scale: float) -> Tensor:
+        """Dropout; the mask depends on ``seed`` and on the positions of the values, of which the first is ``start``."""
 
     def adam_step(
         self, weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[float]
-    ) -> None: ...
+    ) -> None:
+        """One step of Adam, in place.
 
-    def all_finite(self, values: Tensor) -> bool: ...
+        ``numbers``: decay of the mean, decay of the square, rate, root of the bias correction of the square, epsilon,
+        weight decay; the rate includes the bias correction of the mean.
+        """
+
+    def all_finite(self, values: Tensor) -> bool:
+        """Whether every number is finite."""
 
 
 _chosen: Kernels | None = None

@@ -184,7 +184,7 @@ def _accept(
 ) -> Tensor:
     """A tensor that can be passed to C++, contiguous; ``like`` gives the type, ``dims`` or ``shape`` the shape."""
     if not values.is_cpu:
-        raise TypeError(f"{name}: compiled kernels take tensors on the CPU, got one on {values.device}")
+        raise TypeError(f"{name}: compiled kernels need tensors on the CPU, got one on {values.device}")
     if values.dtype not in TYPES:
         raise TypeError(f"{name}: expected float32 or float64, got {values.dtype}")
     if like is not None and values.dtype != like.dtype:
@@ -226,17 +226,22 @@ def _pointers(structure: SparseStructure) -> tuple[int, int, int]:
 
 
 def _check_structure(structure: SparseStructure) -> None:
-    """Every entry lies inside the matrix: the C++ side would read foreign memory."""
+    """Check that every entry is inside the matrix: the C++ side would read other memory."""
     indptr, indices, (rows, columns) = structure.indptr, structure.indices, structure.shape
     if not (indptr.is_cpu and indices.is_cpu):
-        raise TypeError(f"structure: compiled kernels take tensors on the CPU, got one on {structure.device}")
+        raise TypeError(f"structure: compiled kernels need tensors on the CPU, got one on {structure.device}")
     if indptr.dtype != torch.int64 or indices.dtype != torch.int64:
         raise TypeError(f"structure: expected int64, got {indptr.dtype} and {indices.dtype}")
     is_sorted = indptr.shape == (rows + 1,) and indptr[0] == 0 and bool((indptr.diff() >= 0).all())
-    if not is_sorted or indptr[-1] != len(indices) or not (indptr.is_contiguous() and indices.is_contiguous()):
+    if not (indptr.is_contiguous() and indices.is_contiguous()):
+        raise ValueError(
+            f"structure: expected contiguous tensors, got strides {indptr.stride()} and {indices.stride()}"
+        )
+    if not is_sorted or indptr[-1] != len(indices):
         raise ValueError(f"structure: indptr does not divide {len(indices)} entries into {rows} rows")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
-        raise ValueError(f"structure: an entry lies outside the {columns} columns")
+        lowest, highest = int(indices.min()), int(indices.max())
+        raise ValueError(f"structure: expected column indices from 0 to {columns - 1}, got {lowest} to {highest}")
 
 
 def _pointer(values: Tensor | None) -> int | None:

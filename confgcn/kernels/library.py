@@ -76,7 +76,7 @@ def function(name: str, dtype: torch.dtype) -> Any:
     """A function of the library for this dtype."""
     if dtype not in TYPES:
         raise TypeError(f"expected float32 or float64, got {dtype}")
-    found = getattr(library(), f"confgcn_{name}_{TYPES[dtype]}")
-    found.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
-    found.restype = ctypes.c_int64 if name == "all_finite" else None
-    return found
+    loaded = getattr(library(), f"confgcn_{name}_{TYPES[dtype]}")
+    loaded.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
+    loaded.restype = ctypes.c_int64 if name == "all_finite" else None
+    return loaded

@@ -101,8 +101,13 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     ),
     "whole numbers": ("drop", (ones(4, dtype=torch.long), 0, 0, 1, 1.0), "float32 or float64, got torch.int64"),
     "whole numbers, finite?": ("all_finite", (ones(4, dtype=torch.long),), "float32 or float64, got torch.int64"),
-    "an entry beyond the columns": ("sum_rows", (places([0, 1, 2], [0, 2]), ones(2)), "outside the 2 columns"),
-    "an entry before the columns": ("sum_rows", (places([0, 1, 2], [0, -1]), ones(2)), "outside the 2 columns"),
+    "an entry beyond the columns": ("sum_rows", (places([0, 1, 2], [0, 2]), ones(2)), "from 0 to 1, got 0 to 2"),
+    "an entry before the columns": ("sum_rows", (places([0, 1, 2], [0, -1]), ones(2)), "from 0 to 1, got -1 to 0"),
+    "a structure with gaps": (
+        "sum_rows",
+        (SparseStructure(torch.tensor([0, 9, 1, 9, 2])[::2], torch.tensor([0, 1]), (2, 2)), ones(2)),
+        "expected contiguous tensors, got strides",
+    ),
     "rows that go back": ("sum_rows", (places([0, 3, 2], [0, 1]), ones(2)), "2 entries into 2 rows"),
     "a row too few": ("sum_rows", (places([0, 2], [0, 1]), ones(2)), "2 entries into 2 rows"),
     "entries of no row": ("sum_rows", (places([0, 1, 1], [0, 1]), ones(2)), "2 entries into 2 rows"),
@@ -185,10 +190,10 @@ def test_tensors_on_another_device_are_refused(name: str) -> None:
     for place, argument in enumerate(given):
         if isinstance(argument, Tensor):
             moved = (*given[:place], argument.to("meta"), *given[place + 1 :])
-            with pytest.raises(TypeError, match="take tensors on the CPU, got one on meta"):
+            with pytest.raises(TypeError, match="need tensors on the CPU, got one on meta"):
                 getattr(compiled, name)(*moved)
 
 
 def test_a_structure_on_another_device_is_refused() -> None:
-    with pytest.raises(TypeError, match="structure: compiled kernels take tensors on the CPU, got one on meta"):
+    with pytest.raises(TypeError, match="structure: compiled kernels need tensors on the CPU, got one on meta"):
         compiled.sum_rows(structure().to("meta"), ones(4))

@@ -49,8 +49,6 @@ OBJECT_FORMATS: tuple[ObjectFormat, ...] = (
     pandas.FORMAT,
     dgl.FORMAT,
 )
-_ROWS: tuple[FileFormat | ObjectFormat, ...] = (*FILE_FORMATS, *OBJECT_FORMATS)
-FORMATS = {row.name: row for row in _ROWS}
 
 
 def read_graph(

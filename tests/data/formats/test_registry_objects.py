@@ -217,27 +217,6 @@ def test_wrong_things_beside_a_graph_are_named(beside: dict[str, Any], message: 
         raw_graph(as_scipy(), **{"features": FEATURES, **beside})
 
 
-def test_pyg_labels_are_named_by_the_names_of_classes() -> None:
-    raw = raw_graph(pyg_with(class_names=["zoo", "bar", "art"], y=torch.from_numpy(LABELS[:, None])))
-    assert raw.labels[:5] == ["zoo", "bar", "art", "zoo", None]
-    assert raw.build().class_names == ("zoo", "bar", "art")
-    with pytest.raises(DataError, match="class 2 has no name; there are 1"):
-        raw_graph(pyg_with(class_names=["zoo"], y=torch.full((NODES,), 2)))
-
-
-def test_sparse_features_of_pyg_stay_sparse() -> None:
-    data = pyg_with(x=torch.eye(NODES).to_sparse())
-    raw = raw_graph(data)
-    assert sp.issparse(raw.features)
-    assert (raw.features.toarray() == np.eye(NODES)).all()
-
-
-def test_a_pyg_graph_without_features_is_refused_only_when_it_is_built() -> None:
-    raw = raw_graph(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3))
-    assert raw.features is None
-    assert raw.ids == ("0", "1", "2")
-
-
 def test_tensors_that_training_left_behind_are_read() -> None:
     given = torch.from_numpy(FEATURES).clone().requires_grad_()
     assert (raw_graph(as_scipy(), given).features == FEATURES).all()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.conftest import Ended, StartCommand, Started
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is inherited: the tests may be run by nohup, commands are not
-# What a process may run first, to be stopped in the middle of writing: a save after every epoch, and slow files.
+# Python that a process may run first: it saves after every epoch, or takes its time for every file.
 SAVING_ALWAYS = """
 from confgcn.training.checkpoint import Checkpointer
 Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
@@ -44,6 +44,54 @@ f,q,train,0,2
 g,q,validation,0,3
 h,,,0.5,2
 """
+# Records the signals that a run handles, as files signal-1, signal-2, ..., and waits for them.
+HANDLING_SIGNALS = """
+import os, time
+from confgcn.io.signals import StopRequest
+handled, handle = [], StopRequest.handle
+def record(self, number, frame):
+    handled.append(number)
+    os.close(os.open(f"{place}/signal-{{len(handled)}}", os.O_CREAT))
+    handle(self, number, frame)
+StopRequest.handle = record
+def wait_for_signals(count):
+    while len(handled) < count:
+        time.sleep(0.005)
+"""
+# The training waits for signals after an epoch; ``time`` counts the trainings of the process.
+WAITING_AFTER_EPOCH = """
+from confgcn.training.checkpoint import Checkpointer, StopOnSignal
+reached = []
+def waiting(on_epoch):
+    def wait(self, loop):
+        if len(loop.history) == {epoch}:
+            reached.append(loop)
+            if len(reached) == {time}:
+                wait_for_signals(1)
+        on_epoch(self, loop)
+    return wait
+for callback in (Checkpointer, StopOnSignal):
+    callback.on_epoch = waiting(callback.on_epoch)
+"""
+# The first file that is written after the given one exists waits for signals.
+WAITING_IN_A_WRITE = """
+from pathlib import Path
+def wait_in_a_write(number):
+    if Path({after!r}).exists():
+        Path(f"{place}/waits").touch()
+        wait_for_signals({count})
+os.fsync = wait_in_a_write
+"""
+# The first time that a file whose path contains this text is opened, the process waits for signals.
+WAITING_AT_FILE = """
+import sys
+def wait(event, arguments):
+    if event == "open" and {part!r} in str(arguments[0]) and "is_reached" not in globals():
+        globals()["is_reached"] = True
+        os.close(os.open("{place}/waits", os.O_CREAT))
+        wait_for_signals(1)
+sys.addaudithook(wait)
+"""
 LONGEST_MESSAGE = 1_000  # characters: one short message, not a dump
 QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1"}
 
@@ -52,6 +100,23 @@ class Outside:
     """``confgcn`` in a folder of its own, as a user meets it."""
 
     saving_always, writing_slowly = SAVING_ALWAYS, WRITING_SLOWLY
+
+    @property
+    def handling_signals(self) -> str:
+        """Python that a process runs first, to record the signals that it handles."""
+        return HANDLING_SIGNALS.format(place=self.records)
+
+    def waiting_after_epoch(self, epoch: int, time: int = 1) -> str:
+        """The same, and to wait for a signal after an epoch of the ``time``-th training."""
+        return self.handling_signals + WAITING_AFTER_EPOCH.format(epoch=epoch, time=time)
+
+    def waiting_in_a_write(self, after: str, count: int) -> str:
+        """The same, and to wait for so many signals in the first write after a file exists."""
+        return self.handling_signals + WAITING_IN_A_WRITE.format(place=self.records, after=after, count=count)
+
+    def waiting_at_file(self, part: str) -> str:
+        """The same, and to wait for a signal where a file is opened."""
+        return self.handling_signals + WAITING_AT_FILE.format(place=self.records, part=part)
 
     def __init__(self, folder: Path, records: Path, start_command: StartCommand) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Signals that ask for an end, at every stage of a training: it says how to go on, and that ends in the same bytes."""
+"""Signals to stop, at every stage of a training: the message says how to resume, and resuming gives the same bytes."""
 
 from __future__ import annotations
 
@@ -22,36 +22,15 @@ if TYPE_CHECKING:
     from tests.conftest import Ended, Started
     from tests.faults.conftest import Outside
 
-LONGEST_WAIT = 5.0  # seconds from a signal to the end
 TRAIN = ("train", "mygraph", "--epochs", 40, "--out", "run")
+EPOCH = 3  # after which a training waits for a signal
 OPTIONS = {
     "with validation nodes": ("--validation", 0.3),
     "cross-fitted": (),
     "of two seeds": ("--validation", 0.3, "--seeds", 2),
 }
-KINDS = list(OPTIONS)
-SEEDLESS = KINDS[0]
-
-# Epochs that take their time, those of folds too, so that a signal finds the training still at work.
-PACED = """
-import time
-from confgcn.training.checkpoint import Checkpointer, StopOnSignal
-def slowly(on_epoch):
-    return lambda self, loop: (time.sleep(0.02), on_epoch(self, loop))
-for callback in (Checkpointer, StopOnSignal):
-    callback.on_epoch = slowly(callback.on_epoch)
-"""
-
-# The first use of a file whose name has this part takes long.
-WAITING_AT = """
-import sys, time
-def wait(event, arguments):
-    if event == "open" and {part!r} in str(arguments[0]):
-        if "reached" not in globals():
-            globals()["reached"] = open({mark!r}, "w")
-            time.sleep({seconds})
-sys.addaudithook(wait)
-"""
+SINGLE = "with validation nodes"
+FIRST_CHECKPOINT = "run/checkpoints/epoch-0000001.json"
 
 Differences = Callable[[Path, Path], list[str]]
 Wait = Callable[..., None]
@@ -72,15 +51,14 @@ def run(outside: Outside) -> Path:
     return outside.write_graph().with_name("run")
 
 
-def stop(started: Started, *numbers: signal.Signals) -> Ended:
-    """Send the signals, and see that the process ends by them in time and says so."""
-    asked = time.monotonic()
-    for number in numbers:
+def stop(outside: Outside, started: Started, wait_until: Wait, *numbers: signal.Signals) -> Ended:
+    """Send the signals, each when the one before has been handled; the process ends by the last one."""
+    for place, number in enumerate(numbers, start=1):
         started.send(number)
-        time.sleep(0.05)  # two that wait at once are one
+        if place < len(numbers):
+            wait_until((outside.records / f"signal-{place}").exists)
     ended = started.wait()
-    assert time.monotonic() - asked < LONGEST_WAIT
-    assert ended.code == 128 + numbers[-1]
+    assert ended.code == 128 + numbers[-1], ended.errors
     assert "Traceback" not in ended.errors
     return ended
 
@@ -88,7 +66,7 @@ def stop(started: Started, *numbers: signal.Signals) -> Ended:
 def assert_resumable(
     outside: Outside, ended: Ended, kind: str, undisturbed: dict[str, Path], same: Differences
 ) -> None:
-    """What was said to do leads to the bytes of an undisturbed run."""
+    """The command in the message leads to the bytes of an undisturbed run."""
     assert "To go on, give the same command with --out run --resume" in ended.errors
     for record in (outside.folder / "run").rglob("checkpoints/*.json"):
         read_tensors(record.with_suffix(""))
@@ -100,7 +78,7 @@ def checkpoints(run: Path) -> list[Path]:
     return sorted(run.rglob("checkpoints/epoch-*.json"))
 
 
-@pytest.mark.parametrize("kind", [SEEDLESS, "of two seeds"])
+@pytest.mark.parametrize("kind", [SINGLE, "of two seeds"])
 @pytest.mark.parametrize(
     "number",
     [
@@ -109,7 +87,7 @@ def checkpoints(run: Path) -> list[Path]:
         pytest.param(signal.SIGHUP, marks=pytest.mark.fault("P04")),
     ],
 )
-def test_a_signal_in_training_saves_and_says_how_to_go_on(
+def test_a_signal_in_training_saves_the_state_and_names_the_command_to_resume(
     outside: Outside,
     run: Path,
     number: signal.Signals,
@@ -118,10 +96,11 @@ def test_a_signal_in_training_saves_and_says_how_to_go_on(
     wait_until: Wait,
     differences: Differences,
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.saving_always + PACED)
-    last = run if kind == SEEDLESS else run / "seed-1"
+    waiting = outside.waiting_after_epoch(EPOCH, time=1 if kind == SINGLE else 2)
+    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.saving_always + waiting)
+    last = run if kind == SINGLE else run / "seed-1"
     wait_until(lambda: bool(checkpoints(last)))
-    ended = stop(started, number)
+    ended = stop(outside, started, wait_until, number)
     assert f"error: stopped by {number.name} after epoch" in ended.errors
     assert "the state is saved" in ended.errors
     assert f"after epoch {int(checkpoints(last)[-1].stem.removeprefix('epoch-'))};" in ended.errors
@@ -129,26 +108,27 @@ def test_a_signal_in_training_saves_and_says_how_to_go_on(
 
 
 @pytest.mark.fault("P02")
-def test_an_interrupt_while_labels_are_held_out_in_turn(
+def test_an_interrupted_cross_fitting_can_be_resumed(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, before=outside.saving_always + PACED)
+    started = outside.start(*TRAIN, before=outside.saving_always + outside.waiting_after_epoch(EPOCH))
     wait_until((run / "graph.npz").is_file)
-    ended = stop(started, signal.SIGINT)
+    ended = stop(outside, started, wait_until, signal.SIGINT)
     assert re.search("^error: stopped (at once )?by SIGINT", ended.errors, re.MULTILINE)  # at once: ahead of a fold
     assert_resumable(outside, ended, "cross-fitted", undisturbed, differences)
 
 
 @pytest.mark.fault("P04")
-def test_a_run_that_was_told_not_to_mind_a_hangup_does_not(
+def test_a_run_that_ignores_hangups_is_not_stopped_by_one(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
     as_nohup_does = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.saving_always + PACED + as_nohup_does)
+    before = outside.saving_always + outside.writing_slowly + as_nohup_does
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=before)
     wait_until(lambda: bool(checkpoints(run)))
     started.send(signal.SIGHUP)
     assert started.wait().code == 0
-    assert differences(run, undisturbed[SEEDLESS]) == []
+    assert differences(run, undisturbed[SINGLE]) == []
 
 
 @pytest.mark.fault("P03")
@@ -156,7 +136,7 @@ def test_a_run_that_was_told_not_to_mind_a_hangup_does_not(
     ("numbers", "message"),
     [
         ([signal.SIGINT], "error: stopped by SIGINT after epoch"),
-        ([signal.SIGINT, signal.SIGINT], "error: stopped "),  # at once, unless the two arrive as one
+        ([signal.SIGINT, signal.SIGINT], "error: stopped at once by SIGINT"),
         ([signal.SIGINT, signal.SIGTERM], "error: stopped at once by SIGTERM"),
     ],
     ids=["once", "twice", "two kinds"],
@@ -170,21 +150,23 @@ def test_signals_during_a_save_leave_the_last_checkpoint_whole(
     wait_until: Wait,
     differences: Differences,
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.saving_always + outside.writing_slowly)
-    wait_until(lambda: bool(checkpoints(run)))
-    wait_until(lambda: bool(list(run.glob("checkpoints/*.tmp"))))
-    ended = stop(started, *numbers)
+    waiting = outside.waiting_in_a_write(FIRST_CHECKPOINT, count=len(numbers))
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.saving_always + waiting)
+    wait_until((outside.records / "waits").exists)
+    assert list(run.glob("checkpoints/*.tmp"))
+    ended = stop(outside, started, wait_until, *numbers)
     assert message in ended.errors
     assert not list(run.rglob("*.tmp"))
-    assert_resumable(outside, ended, SEEDLESS, undisturbed, differences)
+    assert_resumable(outside, ended, SINGLE, undisturbed, differences)
 
 
 @pytest.mark.fault("P03")
-def test_one_who_does_not_stop_interrupting_loses_nothing_either(
+def test_many_interrupts_lose_nothing(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.saving_always + outside.writing_slowly)
-    wait_until(lambda: bool(checkpoints(run)))
+    waiting = outside.waiting_in_a_write(FIRST_CHECKPOINT, count=2)
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.saving_always + waiting)
+    wait_until((outside.records / "waits").exists)
     while started.process.is_alive():
         with suppress(ProcessLookupError):  # it has just ended
             started.send(signal.SIGINT)
@@ -192,66 +174,64 @@ def test_one_who_does_not_stop_interrupting_loses_nothing_either(
     ended = started.wait()
     assert ended.code == 130
     assert "Traceback" not in ended.errors
-    outside.accepts(*TRAIN, *OPTIONS[SEEDLESS], "--resume")
-    assert differences(run, undisturbed[SEEDLESS]) == []
+    outside.accepts(*TRAIN, *OPTIONS[SINGLE], "--resume")
+    assert differences(run, undisturbed[SINGLE]) == []
 
 
 @pytest.mark.fault("P03")
-def test_an_interrupt_during_the_last_writing_lets_it_end(
+def test_an_interrupt_while_the_results_are_written_lets_it_finish(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.writing_slowly)
-    wait_until((run / "predictions.csv").is_file)
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.waiting_in_a_write("run/predictions.csv", count=1))
+    wait_until((outside.records / "waits").exists)
     started.send(signal.SIGINT)
     assert started.wait().code == 0
-    assert differences(run, undisturbed[SEEDLESS]) == []
+    assert differences(run, undisturbed[SINGLE]) == []
 
 
 @pytest.mark.fault("P03")
-def test_two_interrupts_during_the_last_writing_end_it(
+def test_two_interrupts_while_the_results_are_written_stop_it(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.writing_slowly)
-    wait_until((run / "predictions.csv").is_file)
-    ended = stop(started, signal.SIGINT, signal.SIGINT)
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.waiting_in_a_write("run/predictions.csv", count=2))
+    wait_until((outside.records / "waits").exists)
+    ended = stop(outside, started, wait_until, signal.SIGINT, signal.SIGINT)
     assert not (run / "metrics.json").exists()
-    assert_resumable(outside, ended, SEEDLESS, undisturbed, differences)
+    assert_resumable(outside, ended, SINGLE, undisturbed, differences)
 
 
 @pytest.mark.fault("P03", "P04")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_the_graph_is_read_ends_at_once_and_writes_nothing(
+def test_a_signal_while_the_graph_is_read_stops_at_once_and_writes_nothing(
     outside: Outside, run: Path, number: signal.Signals, wait_until: Wait
 ) -> None:
-    mark = outside.records / "reached"
-    started = outside.start(*TRAIN, before=WAITING_AT.format(part="edges.csv", mark=str(mark), seconds=60))
-    wait_until(mark.is_file)
-    assert stop(started, number).errors == "error: stopped\n"
+    started = outside.start(*TRAIN, before=outside.waiting_at_file("edges.csv"))
+    wait_until((outside.records / "waits").exists)
+    assert stop(outside, started, wait_until, number).errors == "error: stopped\n"
     assert not run.exists()
 
 
 @pytest.mark.fault("P03")
 @pytest.mark.parametrize("part", ["config.json", "environment.json", "graph.npz", "checkpoints/epoch-"])
-def test_an_interrupt_while_a_run_is_read_to_go_on_with_it_loses_nothing(
+def test_an_interrupt_while_a_run_is_read_to_resume_it_loses_nothing(
     outside: Outside, run: Path, part: str, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SEEDLESS], before=outside.saving_always + PACED)
+    waiting = outside.waiting_after_epoch(EPOCH)
+    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.saving_always + waiting)
     wait_until(lambda: bool(checkpoints(run)))
-    stop(started, signal.SIGINT)
-    mark = outside.records / "reached"
-    waiting = WAITING_AT.format(part=part, mark=str(mark), seconds=0.5)
-    again = outside.start(*TRAIN, *OPTIONS[SEEDLESS], "--resume", before=waiting)
-    wait_until(mark.is_file)
-    ended = stop(again, signal.SIGINT)
-    outside.accepts(*TRAIN, *OPTIONS[SEEDLESS], "--resume")
+    stop(outside, started, wait_until, signal.SIGINT)
+    again = outside.start(*TRAIN, *OPTIONS[SINGLE], "--resume", before=outside.waiting_at_file(part))
+    wait_until((outside.records / "waits").exists)
+    ended = stop(outside, again, wait_until, signal.SIGINT)
+    outside.accepts(*TRAIN, *OPTIONS[SINGLE], "--resume")
     assert "error: stopped" in ended.errors
-    assert differences(run, undisturbed[SEEDLESS]) == []
+    assert differences(run, undisturbed[SINGLE]) == []
 
 
 SLOW_SETUP = """
 import pathlib, time
 from confgcn.models.baselines.deepwalk import DeepWalk
-DeepWalk.setup = lambda self, graph: (pathlib.Path({mark!r}).touch(), time.sleep(60))
+DeepWalk.setup = lambda self, graph: (pathlib.Path({mark!r}).touch(), time.sleep(100_000))
 """
 
 
@@ -260,19 +240,19 @@ DeepWalk.setup = lambda self, graph: (pathlib.Path({mark!r}).touch(), time.sleep
 def test_a_signal_does_not_wait_for_the_work_before_the_first_epoch(
     outside: Outside, run: Path, number: signal.Signals, wait_until: Wait, differences: Differences
 ) -> None:
-    mark, words = outside.records / "reached", (*TRAIN, "--method", "deepwalk", *OPTIONS[SEEDLESS])
+    mark, words = outside.records / "reached", (*TRAIN, "--method", "deepwalk", *OPTIONS[SINGLE])
     outside.accepts(*words)
     undisturbed = run.rename(outside.folder / "undisturbed")
     started = outside.start(*words, before=SLOW_SETUP.format(mark=str(mark)))
     wait_until(mark.is_file)
-    ended = stop(started, number)
+    ended = stop(outside, started, wait_until, number)
     assert f"error: stopped at once by {number.name}. To go on, give the same command with --out run" in ended.errors
     outside.accepts(*words, "--resume")
     assert differences(run, undisturbed) == []
 
 
 # A library that takes long to import: one that the command line needs itself, and one that only a training needs.
-SLOW_LIBRARY = "import pathlib, time\npathlib.Path('importing').touch()\ntime.sleep(60)\n"
+SLOW_LIBRARY = "import pathlib, time\npathlib.Path('importing').touch()\ntime.sleep(100_000)\n"
 
 
 @pytest.mark.fault("P03", "P04")

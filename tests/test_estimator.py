@@ -496,7 +496,7 @@ def test_another_thread_finds_the_same(given: Given, fitted: ConfGCNClassifier) 
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(60)
+    thread.join(1200)
     assert found == [fitted.predict_proba().tobytes()]
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PORT = 29_555
-PATIENCE = 300.0  # seconds for a whole job
+PATIENCE = 1200.0  # seconds for a whole job; only guards against a job that never ends
 FILES = ("predictions.csv", "model.safetensors", "history.jsonl")
 STEADY = ("--set", "select=last", "--set", "stop=never")
 ENDLESS = ("--set", "epochs=1000000", "--set", "patience=1000000")

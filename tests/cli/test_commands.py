@@ -30,7 +30,7 @@ def test_help_is_quick_and_does_not_import_torch() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0  # seconds; torch alone takes two
 
 
 def test_training_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:

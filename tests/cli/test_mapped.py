@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,18 +77,25 @@ def test_a_damaged_graph_and_options_that_mean_nothing_are_told(command: Command
     assert "indices.npy" in damaged.stderr
 
 
-def test_a_conversion_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "arrays"
-    folder.mkdir()
-    np.save(folder / "edges.npy", np.random.default_rng(0).integers(0, 1000, (8_000_000, 2)))
-    np.save(folder / "features.npy", np.ones((1000, 2)))
-    np.save(folder / "labels.npy", np.zeros(1000, dtype=int))
-    words = [sys.executable, "-m", "confgcn", "convert", "arrays", "--out", "large", "--mapped"]
-    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as child:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("large.*.tmp")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        child.send_signal(signal.SIGTERM)
-        _, said = child.communicate(timeout=1200)
-    assert child.returncode == 143, said
-    assert {file.name for file in tmp_path.iterdir()} == {"arrays"}
+# The process waits to be stopped when it begins to write.
+WAITING = """
+import os, sys, time
+def wait(event, arguments):
+    if event == "open" and "indices" in str(arguments[0]):
+        os.close(os.open("writing", os.O_CREAT))
+        time.sleep(100_000)
+sys.addaudithook(wait)
+"""
+
+
+def test_a_conversion_that_is_stopped_leaves_nothing(
+    start_command: Callable[..., Any], arrays: Path, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    words = ("convert", arrays, "--out", "large", "--mapped")
+    started = start_command(*words, folder=tmp_path, before=WAITING)
+    wait_until((tmp_path / "writing").exists)
+    assert list(tmp_path.glob("large.*.tmp"))
+    started.send(signal.SIGTERM)
+    ended = started.wait()
+    assert ended.code == 143, ended.errors
+    assert {file.name for file in tmp_path.iterdir()} == {"arrays", "writing"}

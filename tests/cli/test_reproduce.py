@@ -251,7 +251,7 @@ def test_without_a_checkout_the_error_says_what_to_do(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "site" / "confgcn", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     words = [sys.executable, "-m", "confgcn", "reproduce", "table1", "--datasets", "demo", "--out", "out"]
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200)
     assert (done.returncode, done.stdout) == (2, "")
     assert "works only in a checkout of the repository" in done.stderr
     assert str(tmp_path / "site" / "confgcn") in done.stderr
@@ -263,7 +263,7 @@ def test_in_a_checkout_it_works_from_any_directory(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     start = f"import sys; sys.path.append({str(PACKAGE.parent)!r}); from confgcn.__main__ import run; run()"
     words = [sys.executable, "-P", "-c", start, "reproduce", "table1", "--datasets", "demo", "--out", "out"]
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["out/results.md", "out/table1.md", "out/table1.tex"]
 

@@ -211,7 +211,7 @@ def test_two_downloads_at_once_give_the_same_files(cache: Path, serve: Serve) ->
     meet = Barrier(2)
 
     def answer(request: BaseHTTPRequestHandler) -> None:
-        meet.wait(timeout=60)  # neither download ends before the other has begun
+        meet.wait(timeout=1200)  # neither download ends before the other has begun
         send_published(request)
 
     files = files_at(serve(answer))

@@ -155,7 +155,7 @@ def test_a_training_in_a_thread_leaves_the_handlers_alone_and_finds_the_same(
     trained(tmp_path / "here" / "run")
     thread = threading.Thread(target=trained, args=(tmp_path / "thread" / "run", Look()))
     thread.start()
-    thread.join(60)
+    thread.join(1200)
     assert during == [callers_handlers] * 3
     assert differences(tmp_path / "here" / "run", tmp_path / "thread" / "run") == []
 
@@ -189,7 +189,7 @@ def test_children_of_either_kind_find_the_same(
     context: Any = multiprocessing.get_context(kind)
     child = context.Process(target=exec, args=(work.format(out=str(tmp_path / "child" / "run")), {}))
     child.start()
-    child.join(120)
+    child.join(1200)
     assert child.exitcode == 0
     assert differences(tmp_path / "here" / "run", tmp_path / "child" / "run") == []
 

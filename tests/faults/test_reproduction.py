@@ -113,7 +113,7 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
     stopped = outside.start(*words, "--jobs", 1, has_workers=True)
     wait_until(lambda: len(rows(folder)) > 0)
     stopped.send(signal.SIGTERM)
-    ended = stopped.wait(60)
+    ended = stopped.wait()
     assert ended.code == 128 + signal.SIGTERM
     assert "stopped by SIGTERM; run the same command again to continue" in ended.errors
     after_stop = rows(folder)
@@ -123,8 +123,8 @@ def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothi
     wait_until(lambda: len(rows(folder)) > len(after_stop))
     left = workers(killed)
     killed.process.kill()
-    assert f"runs needed: 8, already recorded: {len(after_stop)}" in killed.wait(60).errors
-    wait_until(lambda: not any(map(is_running, left)), seconds=15)
+    assert f"runs needed: 8, already recorded: {len(after_stop)}" in killed.wait().errors
+    wait_until(lambda: not any(map(is_running, left)))
     after_kill = rows(folder)
     assert after_kill[: len(after_stop)] == after_stop
     assert len(after_kill) < 8

@@ -39,4 +39,4 @@ def test_a_hub_costs_no_more_than_the_same_edges_spread_evenly() -> None:
     star, ring = graph_of(np.zeros(NODES, int)), graph_of((np.arange(NODES) - 1) % NODES)
     assert star.degrees.max() == NODES - 1
     assert ring.degrees.max() == 2
-    assert seconds_of_a_step(star) < 3 * seconds_of_a_step(ring)
+    assert seconds_of_a_step(star) < 10 * seconds_of_a_step(ring)  # work by degree would take 10^5 times as long

@@ -39,7 +39,7 @@ def once_training(task: Task, then: Callable[[], None], *, sign: str = "environm
     """Do something as soon as the task's training has begun, or has written another file."""
 
     def watch() -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 1200
         while not any(task.run_directory.glob(sign)) and time.monotonic() < deadline:
             time.sleep(0.01)
         then()

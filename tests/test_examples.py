@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=() if path.stem == "quickstart" else pytest.mark.slow)
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example_runs(example: Path, tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=1200, cwd=tmp_path)
     assert result.returncode == 0, result.stderr

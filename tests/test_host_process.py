@@ -86,6 +86,7 @@ print((resident() - before) // 10**6)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
 @pytest.mark.parametrize("call", ["write_run", "fit", "read_run"])
 def test_memory_that_is_freed_after_a_call_goes_back_to_the_system(call: str, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,6 +181,36 @@ def test_a_run_is_overwritten_only_on_request(command: Command, tmp_path: Path) 
     assert (tmp_path / "run" / "metrics.json").read_bytes() == before
     assert command(*QUICK, "--seed", "1", "--out", "run", "--overwrite").returncode == 0
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["seed"] == 1
+
+
+# The process is killed when it has saved the fourth epoch.
+KILLED = """
+import os, signal
+from confgcn.training.checkpoint import Checkpointer
+Checkpointer.__init__.__kwdefaults__["seconds_between"] = 0.0
+on_epoch = Checkpointer.on_epoch
+def kill(self, loop):
+    on_epoch(self, loop)
+    if len(loop.history) == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+Checkpointer.on_epoch = kill
+"""
+
+
+def test_a_killed_training_is_resumed_and_its_run_can_be_used(
+    command: Command, start_command: Callable[..., Any], tmp_path: Path
+) -> None:
+    words = ("train", "demo", "--epochs", "8", "--out")
+    assert command(*words, "undisturbed").returncode == 0
+    assert start_command(*words, "run", folder=tmp_path, before=KILLED).wait().code == -signal.SIGKILL
+    assert not (tmp_path / "run" / "predictions.csv").exists()
+    assert command(*words, "run", "--resume").returncode == 0
+    tables = [(tmp_path / run / "predictions.csv").read_bytes() for run in ("run", "undisturbed")]
+    assert tables[0] == tables[1]
+    assert command("predict", "run", "--out", "rows.csv").returncode == 0
+    assert (tmp_path / "rows.csv").read_bytes() == tables[0]
+    assert command("report", "run").returncode == 0
+    assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
 
 
 def test_inspect_prints_table_one_and_json(command: Command) -> None:

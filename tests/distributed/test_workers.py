@@ -1,4 +1,4 @@
-"""Several processes, for real: as exact as one. What becomes of them when one dies is in tests/faults."""
+"""Real worker processes compute what one process does; tests/faults has those that are killed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from confgcn.data.synthetic import block_model
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., "CompletedProcess[str]"]
 

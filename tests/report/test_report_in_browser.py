@@ -21,6 +21,8 @@ from confgcn.runs.train import train
 
 selenium = pytest.importorskip("selenium", reason="needs selenium: pip install 'confgcn[dev]'")
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-first-run", "--window-size=1280,900"),
@@ -35,7 +37,8 @@ HOSTILE = (
     "<svg onload=window.__fired=1>",
     "שלום",
 )
-MOST_BYTES, READY_SECONDS, CLICK_MILLISECONDS = 5_000_000, 3.0, 200.0
+MOST_BYTES = 5_000_000
+READY_SECONDS, CLICK_SECONDS = 3.0, 0.2  # of the processor
 MOST_DRAWN, MOST_DRAWN_ON_A_PHONE = 24, 10  # neighbours
 
 
@@ -47,6 +50,7 @@ class Page:
 
     def open(self, file: Path) -> None:
         self.driver.get("about:blank")
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
         self.driver.get_log("browser")
         self.driver.get_log("performance")
         self.driver.get(file.as_uri())
@@ -60,6 +64,11 @@ class Page:
         while not self.run(f"return Boolean({condition})"):
             assert time.monotonic() < deadline, f"what the test waits for did not happen: {condition}"
             time.sleep(0.02)
+
+    def processor_seconds(self) -> float:
+        """Of the page's main thread since it was opened."""
+        found = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return float({metric["name"]: metric["value"] for metric in found}["TaskDuration"])
 
     def text(self, css: str) -> str:
         return str(self.run("return document.querySelector(arguments[0]).textContent", css))
@@ -118,6 +127,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     started = Chrome(options=options, service=Service(driver))
+    started.set_script_timeout(1200)
+    started.set_page_load_timeout(1200)
     yield Page(started)
     started.quit()
 
@@ -300,15 +311,14 @@ def test_twenty_thousand_nodes_are_small_and_quick(
     assert len(content) < MOST_BYTES
     file = tmp_path / "large.html"
     file.write_bytes(content)
-    started = time.monotonic()
     page.open(file)
-    assert time.monotonic() - started < READY_SECONDS
-    took = page.run(
-        "const began = performance.now(); const link = document.querySelector('#view a');"
+    ready = page.processor_seconds()
+    assert 0 < ready < READY_SECONDS
+    page.run(
+        "const link = document.querySelector('#view a');"
         "link.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));"
-        "return new Promise(done => addEventListener('hashchange', () => requestAnimationFrame("
-        "() => done(performance.now() - began)), {once: true}))"
+        "return new Promise(done => addEventListener('hashchange', () => requestAnimationFrame(done), {once: true}))"
     )
-    assert took < CLICK_MILLISECONDS
+    assert page.processor_seconds() - ready < CLICK_SECONDS
     page.search("node-00012345")
     assert page.complaints() == []

@@ -37,6 +37,7 @@ def kilobytes_of_a_step(shape: str, kernels: str) -> int:
     return int(subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STATUS.is_file(), reason=f"there is no {STATUS} to read the peak from")
 def test_a_hub_costs_no_more_than_a_path(each_kernels: str) -> None:
     star, path = (kilobytes_of_a_step(shape, each_kernels) for shape in ("star", "path"))

@@ -348,4 +348,4 @@ def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
     one, other = found["errors_after_cut"]
     assert "worker 1" in one[0]
     assert "has not responded" in one[0]
-    assert "worker 1 has had no answer from 10.77.0.1" in other[0]
+    assert "worker 1 has had no reply from 10.77.0.1" in other[0]

@@ -57,9 +57,11 @@ def find_or_download(files: DatasetFiles, data_dir: Path | None) -> Path:
 def verify_files(folder: Path, checksums: dict[str, str]) -> None:
     """Check that every file has the SHA-256 of the published one."""
     for name, expected in checksums.items():
-        found = file_digest(folder / name)
-        if found != expected:
-            raise DataError(f"{folder / name}: SHA-256 is {found}, expected {expected}: this is not the published file")
+        actual = file_digest(folder / name)
+        if actual != expected:
+            raise DataError(
+                f"{folder / name}: SHA-256 is {actual}, expected {expected}: this is not the published file"
+            )
 
 
 def _candidates(files: DatasetFiles, data_dir: Path | None) -> Iterator[Path]:

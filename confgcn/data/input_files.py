@@ -59,10 +59,10 @@ def is_machine_error(error: Exception) -> bool:
 
 def find_file(folder: Path, stem: str, suffixes: Sequence[str]) -> Path | None:
     """The one file in a folder with that stem and one of the suffixes, compressed or not; None where there is none."""
-    found = [file for file in sorted(folder.iterdir()) if stem_of(file) == stem and suffix_of(file) in suffixes]
-    if len(found) > 1:
-        raise DataError(f"{folder}: which one is it: {' or '.join(file.name for file in found)}? Remove the other")
-    return found[0] if found else None
+    files = [file for file in sorted(folder.iterdir()) if stem_of(file) == stem and suffix_of(file) in suffixes]
+    if len(files) > 1:
+        raise DataError(f"{folder}: which one is it: {' or '.join(file.name for file in files)}? Remove the other")
+    return files[0] if files else None
 
 
 def suffix_of(path: Path) -> str:
@@ -77,10 +77,10 @@ def stem_of(path: Path) -> str:
 
 def _state(path: Path) -> State:
     _check_name(path)
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise ResourceError(f"{path.absolute()}: expected a file, found {KINDS[stat.S_IFMT(found.st_mode)]}")
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ResourceError(f"{path.absolute()}: expected a file, found {KINDS[stat.S_IFMT(status.st_mode)]}")
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _check_name(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a user should know of a graph before training on it."""
+"""Notices about a graph for its user, before training on it."""
 
 from __future__ import annotations
 

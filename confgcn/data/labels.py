@@ -1,4 +1,4 @@
-"""Labels as texts, whatever they came as, the one rule for what counts as unknown, and the way back to their values."""
+"""Labels of any type as texts, the rule for which labels are unknown, and the conversion back to their values."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Kind = Literal["text", "whole", "truth"]
 def label_texts(values: Any, count: int) -> list[str | None]:
     """One text per node, None for unknown: that is -1, NaN, None or an empty text.
 
-    Texts stay as they are. Whole numbers from 0 become texts, also where they came as floats, because NaN makes floats
-    of them; truth values become ``True`` and ``False``. Any other number is refused: it is a quantity, not a class.
+    Texts stay as they are. Whole numbers from 0 become texts, also where they are given as floats, because NaN makes
+    floats of them; truth values become ``True`` and ``False``. Any other number is refused as a quantity, not a class.
     """
     listed = _one_per_node(values, count)
     return [_label_text(value, node) for node, value in enumerate(listed)]
@@ -93,7 +93,7 @@ class LabelValues:
     def of(cls, given: Any, names: Sequence[str]) -> LabelValues:
         """The kind of labels that were ``given``, by node or in order, and became the classes ``names``.
 
-        Where they came with a graph object, they are whole numbers if all are spelled so.
+        Where they are part of a graph object, they are whole numbers if all are spelled so.
         """
         values = [] if given is None or isinstance(given, str) else _known_values(given)
         if not values:

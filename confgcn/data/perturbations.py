@@ -72,6 +72,6 @@ def _check_enough_pairs(graph: Graph, known: IntArray, present: IntArray, count:
     sizes = np.bincount(graph.labels.numpy()[known]) if len(known) else np.zeros(1, dtype=np.int64)
     pairs = (int(sizes.sum()) ** 2 - int((sizes**2).sum())) // 2
     one, other = (graph.labels.numpy()[ends] for ends in np.divmod(present, graph.num_nodes))
-    taken = int(((one != other) & (one >= 0) & (other >= 0)).sum())
-    if pairs - taken < 2 * count:  # with at most half of the pairs, drawing ends soon
+    existing = int(((one != other) & (one >= 0) & (other >= 0)).sum())
+    if pairs - existing < 2 * count:  # with at most half of the pairs, drawing ends soon
         raise DataError(f"{graph.name}: {count} new edges between classes are more than half of the pairs left")

@@ -214,7 +214,7 @@ def _numbered(texts: Sequence[str]) -> IntArray | None:
 
 
 def natural_key(text: str) -> tuple[list[tuple[bool, int, str]], str]:
-    """The key of natural order; the text itself comes last, so that 01 and 1 are ordered too."""
+    """The key of natural order; the text itself is last, so that 01 and 1 are ordered too."""
     pieces = _DIGITS.split(text)  # other characters and runs of digits in turn
     return [_piece_key(piece, is_number=bool(place % 2)) for place, piece in enumerate(pieces) if piece], text
 
@@ -225,7 +225,7 @@ def _piece_key(piece: str, *, is_number: bool) -> tuple[bool, int, str]:
 
 
 def _compact(features: Any) -> Any:
-    """Sparse where few values are not zero, else dense, however the features came."""
+    """Sparse where few values are not zero, else dense, for either kind of input."""
     if sp.issparse(features):
         kept = features.tocsr().copy()
         kept.sum_duplicates()

@@ -52,8 +52,8 @@ def hold_out(graph: Graph, *, seed: int, validation: float, test: float) -> Grap
         for split, nodes in zip(("test", "validation", "train"), np.split(members, ends), strict=True):
             drawn[split].append(nodes)
     new = _with_split(graph, *(np.concatenate(drawn[split]) for split in SPLITS))
-    for name, share, found in (("validation", validation, new.validation), ("test", test, new.test)):
-        if share and not len(found):
+    for name, share, drawn_nodes in (("validation", validation, new.validation), ("test", test, new.test)):
+        if share and not len(drawn_nodes):
             raise DataError(f"{graph.name}: a {name} share of {share} of {len(train)} labels is no node; increase it")
     return new
 

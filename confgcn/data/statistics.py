@@ -155,5 +155,5 @@ def _class_sizes(graph: Graph, labels: npt.NDArray[np.int64]) -> dict[str, int]:
     return {name: int(n) for name, n in zip(graph.class_names, counts, strict=True)}
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(count: int, total: int) -> float | None:
+    return count / total if total else None

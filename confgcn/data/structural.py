@@ -79,9 +79,9 @@ def _landmarks(adjacency: SparseStructure) -> list[int]:
 
 def _indicators(places: Sequence[int | None], num_nodes: int) -> sp.csr_matrix:
     """A one in each column, in the row of its place; a column without a place is all zero."""
-    found = [(place, column) for column, place in enumerate(places) if place is not None]
-    rows, columns = zip(*found, strict=True) if found else ((), ())
-    return sp.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(num_nodes, len(places)))
+    entries = [(place, column) for column, place in enumerate(places) if place is not None]
+    rows, columns = zip(*entries, strict=True) if entries else ((), ())
+    return sp.csr_matrix((np.ones(len(entries)), (rows, columns)), shape=(num_nodes, len(places)))
 
 
 def _visits(adjacency: SparseStructure, start: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

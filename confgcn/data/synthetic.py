@@ -29,7 +29,7 @@ def block_model(
 
     Both ends of an edge are drawn in proportion to a heavy-tailed propensity. Features are the class mean (a
     random direction of unit length) plus ``feature_noise`` times standard normal noise. Validation and test sets
-    take a quarter of the nodes each unless their sizes are given.
+    have a quarter of the nodes each unless their sizes are given.
     """
     random = np.random.default_rng(seed)
     labels = random.permutation(np.arange(num_nodes) % num_classes)

@@ -61,18 +61,18 @@ def symmetric_weights(adjacency: SparseStructure, pairs: IntArray, weights: npt.
     keys = adjacency.rows.numpy() * num_nodes + adjacency.indices.numpy()
     is_edge = pairs[:, 0] != pairs[:, 1]
     (source, target), given = pairs[is_edge].T, weights[is_edge]
-    found = np.ones(len(keys), dtype=np.float32)
+    of_entries = np.ones(len(keys), dtype=np.float32)
     both = [np.searchsorted(keys, one * num_nodes + other) for one, other in ((target, source), (source, target))]
     for entries in both:
-        found[entries] = given
-    differs = (found[both[0]] != given) | (found[both[1]] != given)
+        of_entries[entries] = given
+    differs = (of_entries[both[0]] != given) | (of_entries[both[1]] != given)
     if differs.any():
         row = int(np.argmax(differs))
         raise DataError(
             f"edge_weight: nodes {source[row]} and {target[row]} are listed with weights {given[row]:g} and "
-            f"{found[both[0][row]]:g}; list an edge once, or with the same weight"
+            f"{of_entries[both[0][row]]:g}; list an edge once, or with the same weight"
         )
-    return torch.from_numpy(found)
+    return torch.from_numpy(of_entries)
 
 
 def distinct(keys: IntArray) -> IntArray:

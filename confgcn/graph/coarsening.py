@@ -63,13 +63,13 @@ def _choices(
     """The nodes of these rows that change cluster, and their new clusters."""
     nodes, neighbours = _edges(adjacency, rows)
     keys, votes = np.unique(nodes * len(cluster) + cluster[neighbours], return_counts=True)
-    nodes, found = np.divmod(keys, len(cluster))
-    is_open = (size[found] < largest) | (found == cluster[nodes])
+    nodes, candidate = np.divmod(keys, len(cluster))
+    is_open = (size[candidate] < largest) | (candidate == cluster[nodes])
     score = np.where(is_open, votes + torch.rand(len(votes)).numpy() / 2, 0.0)
     order = np.lexsort((score, nodes))
     best = order[np.flatnonzero(np.diff(nodes[order], append=-1))]  # the last of each node
-    moves = best[(score[best] > 0) & (found[best] != cluster[nodes[best]])]
-    return nodes[moves], found[moves]
+    moves = best[(score[best] > 0) & (candidate[best] != cluster[nodes[best]])]
+    return nodes[moves], candidate[moves]
 
 
 def _edges(adjacency: SparseStructure, rows: slice) -> tuple[IntArray, IntArray]:
@@ -86,9 +86,9 @@ def _pairs(adjacency: SparseStructure, cluster: IntArray, count: int) -> tuple[I
     keys, weights = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for rows in blocks_of_entries(adjacency.indptr.numpy()):
         targets, sources = (cluster[ends] for ends in _edges(adjacency, rows))
-        found, edges = np.unique((targets * count + sources)[targets != sources], return_counts=True)
-        keys.append(found)
-        weights.append(edges)
+        block_keys, counts = np.unique((targets * count + sources)[targets != sources], return_counts=True)
+        keys.append(block_keys)
+        weights.append(counts)
         if sum(map(len, keys[1:])) > max(BLOCK, len(keys[0])):  # merge rarely: each merge sorts all keys
             keys, weights = ([merged] for merged in _merged(keys, weights))
     return _merged(keys, weights)

@@ -184,11 +184,11 @@ class Graph:
 
     @property
     def halo(self) -> Halo | None:
-        """The exchange of rows with other shards; None for a whole graph."""
+        """The exchange of rows with other shards; None if the graph is not sharded."""
         return None if self.shard is None else self.shard.halo
 
     def sum_over_shards(self, numbers: Tensor) -> Tensor:
-        """The sum of these numbers over all shards; the numbers themselves for a whole graph."""
+        """The sum of these numbers over all shards; the numbers themselves if the graph is not sharded."""
         return numbers if self.shard is None else self.shard.halo.all_reduce(numbers)
 
     @cached_property
@@ -213,7 +213,7 @@ class Graph:
 
     @property
     def num_nodes_in_mean(self) -> int:
-        """The number of nodes that a mean over nodes divides by: in a sample that of the whole graph."""
+        """The number of nodes that a mean over nodes divides by: in a sample that of the graph it is drawn from."""
         return self.num_nodes if self.sample is None else self.sample.num_nodes
 
     @property
@@ -286,10 +286,10 @@ class Graph:
         host = self._host
         if host is None or not split:
             return ReceptiveField.find(self.adjacency, self.features, nodes, depth=depth)
-        found = host.receptive_field(getattr(host, split), depth=depth)
-        features = self.features if found.features is host.features else found.features.to(self.device)
-        edges = None if found.edges is None else found.edges.to(self.device)
-        return ReceptiveField(nodes, edges, features, tuple(hop.to(self.device) for hop in found.hops))
+        field = host.receptive_field(getattr(host, split), depth=depth)
+        features = self.features if field.features is host.features else field.features.to(self.device)
+        edges = None if field.edges is None else field.edges.to(self.device)
+        return ReceptiveField(nodes, edges, features, tuple(hop.to(self.device) for hop in field.hops))
 
     @cached_property
     def _receptive_fields(self) -> dict[tuple[str, int], ReceptiveField]:

@@ -48,10 +48,10 @@ def flood_fill(graph: Graph, num_subsets: int) -> Tensor:
         for number in torch.randperm(num_subsets).tolist():
             if queues[number]:
                 node = queues[number].popleft()
-                found = indices[indptr[node] : indptr[node + 1]]
-                found = found[subset[found] < 0]
-                subset[found] = number
-                queues[number].extend(found.tolist())
+                unassigned = indices[indptr[node] : indptr[node + 1]]
+                unassigned = unassigned[subset[unassigned] < 0]
+                subset[unassigned] = number
+                queues[number].extend(unassigned.tolist())
     sizes = np.bincount(subset[subset >= 0], minlength=num_subsets)
     for node in np.flatnonzero(subset < 0):
         subset[node] = sizes.argmin()

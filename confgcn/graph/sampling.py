@@ -18,7 +18,7 @@ class NeighbourSampler:
     r"""Samples neighbours in rounds, starting from a batch (Hamilton, Ying, Leskovec: GraphSAGE, NeurIPS 2017).
 
     In each of ``depth`` rounds every new node receives messages from itself and min(``fanout``, degree) neighbours,
-    drawn uniformly without replacement. Nodes found in the last round have their self loop only. A sum over neighbours
+    drawn uniformly without replacement. Nodes added in the last round have their self loop only. A sum over neighbours
     is estimated by the sum over the sampled ones, scaled by degree / sampled:
 
     .. math:: \sum_{u \in N(v)} x_u \approx x_v + \frac{|N(v) \setminus v|}{|S(v)|} \sum_{u \in S(v)} x_u
@@ -35,18 +35,18 @@ class NeighbourSampler:
 
     def draw(self, nodes: Tensor) -> Graph:
         """The sample of a batch of distinct nodes."""
-        found, (rows, columns, entries) = self._expand(nodes)
-        keys = rows * len(found) + columns
-        adjacency = _compressed(keys, len(found))
-        labelled = self.is_train[found].nonzero().squeeze(1)
+        sampled, (rows, columns, entries) = self._expand(nodes)
+        keys = rows * len(sampled) + columns
+        adjacency = _compressed(keys, len(sampled))
+        labelled = self.is_train[sampled].nonzero().squeeze(1)
         no_nodes = labelled.new_empty(0)
         return replace(
             self.graph,
             adjacency=adjacency,
-            features=rows_of(self.graph.features, found),
-            labels=self.graph.labels[found],
-            node_ids=self.graph.node_ids[found],
-            node_names=("",) * len(found),  # no caller reads the names of a sample
+            features=rows_of(self.graph.features, sampled),
+            labels=self.graph.labels[sampled],
+            node_ids=self.graph.node_ids[sampled],
+            node_names=("",) * len(sampled),  # no caller reads the names of a sample
             train=labelled[labelled < len(nodes)],
             validation=no_nodes,
             test=no_nodes.clone(),
@@ -56,23 +56,23 @@ class NeighbourSampler:
                 num_nodes=self.graph.num_nodes,
                 num_train=len(self.graph.train),
             ),
-            edge_weight=self._edge_weight(found, adjacency, keys, entries),
+            edge_weight=self._edge_weight(sampled, adjacency, keys, entries),
         )
 
     def _expand(self, nodes: Tensor) -> tuple[Tensor, Edges]:
         """All nodes of the sample, in the order of the rounds, and its edges as rows of the sample."""
-        found, edges, count = [nodes], [], len(nodes)
+        rounds, edges, count = [nodes], [], len(nodes)
         self.number[nodes] = torch.arange(count)
         for _ in range(self.depth):
-            edges.append(self._drawn_edges(found[-1]))
+            edges.append(self._drawn_edges(rounds[-1]))
             sources = edges[-1][1]
-            found.append(torch.from_numpy(distinct(sources[self.number[sources] < 0].numpy())))
-            self.number[found[-1]] = torch.arange(count, count + len(found[-1]))
-            count += len(found[-1])
-        edges.append((found[-1], found[-1], self.loops[found[-1]]))
+            rounds.append(torch.from_numpy(distinct(sources[self.number[sources] < 0].numpy())))
+            self.number[rounds[-1]] = torch.arange(count, count + len(rounds[-1]))
+            count += len(rounds[-1])
+        edges.append((rounds[-1], rounds[-1], self.loops[rounds[-1]]))
         targets, sources, entries = map(torch.cat, zip(*edges, strict=True))
         targets, sources = self.number[targets], self.number[sources]
-        all_nodes = torch.cat(found)
+        all_nodes = torch.cat(rounds)
         self.number[all_nodes] = -1
         return all_nodes, (targets, sources, entries)
 
@@ -81,22 +81,22 @@ class NeighbourSampler:
         adjacency = self.graph.adjacency
         degrees = adjacency.indptr[targets + 1] - adjacency.indptr[targets] - 1
         few, many = targets[degrees <= self.fanout], targets[degrees > self.fanout]
-        taken, all_entries = adjacency.at_rows(few)
+        complete, all_entries = adjacency.at_rows(few)
         first, loops = adjacency.indptr[many], self.loops[many]
         drawn = first + draw_without_replacement(degrees[degrees > self.fanout], self.fanout)  # (fanout, many)
         drawn += drawn >= loops  # skip the self loop
         return (
-            torch.cat([few[taken.rows], many, many.repeat(self.fanout)]),
-            torch.cat([taken.indices, many, adjacency.indices[drawn.flatten()]]),
+            torch.cat([few[complete.rows], many, many.repeat(self.fanout)]),
+            torch.cat([complete.indices, many, adjacency.indices[drawn.flatten()]]),
             torch.cat([all_entries, loops, drawn.flatten()]),
         )
 
-    def _edge_weight(self, found: Tensor, sampled: SparseStructure, keys: Tensor, entries: Tensor) -> Tensor:
+    def _edge_weight(self, nodes: Tensor, adjacency: SparseStructure, keys: Tensor, entries: Tensor) -> Tensor:
         """The weight of each sampled edge times the number of edges into its target that it represents, (E,)."""
         indptr = self.graph.adjacency.indptr
-        degrees = indptr[found + 1] - indptr[found] - 1
+        degrees = indptr[nodes + 1] - indptr[nodes] - 1
         ratio = degrees.clamp_(min=self.fanout).to(torch.get_default_dtype()) / self.fanout
-        represented = ratio[sampled.rows].masked_fill_(sampled.rows == sampled.indices, 1.0)
+        represented = ratio[adjacency.rows].masked_fill_(adjacency.rows == adjacency.indices, 1.0)
         weight = self.graph.edge_weight
         return represented if weight is None else represented * weight[entries[keys.argsort()]]
 
@@ -126,10 +126,10 @@ def _compressed(keys: Tensor, size: int) -> SparseStructure:
 
 def _self_loop_entries(adjacency: SparseStructure) -> Tensor:
     """The entry of each node's self loop, (N,)."""
-    found = []
+    loops = []
     for rows in blocks_of_entries(adjacency.indptr.numpy()):
         indptr = adjacency.indptr[rows.start : rows.stop + 1]
         targets = torch.repeat_interleave(torch.arange(rows.start, rows.stop), indptr.diff())
         first, last = int(indptr[0]), int(indptr[-1])
-        found.append(first + (targets == adjacency.indices[first:last]).nonzero().squeeze(1))
-    return torch.cat(found)
+        loops.append(first + (targets == adjacency.indices[first:last]).nonzero().squeeze(1))
+    return torch.cat(loops)

@@ -14,13 +14,13 @@ from confgcn.sparse import SparseStructure, rows_of
 
 def nodes_within(graph: Graph, nodes: Tensor, distance: int) -> Tensor:
     """The nodes at most ``distance`` edges away from one of these, sorted."""
-    found: Tensor = nodes.unique()
+    reached: Tensor = nodes.unique()
     for _ in range(distance):
-        further = graph.adjacency.at_rows(found)[0].indices.unique()  # every node is its own neighbour
-        if len(further) == len(found):
+        further = graph.adjacency.at_rows(reached)[0].indices.unique()  # every node is its own neighbour
+        if len(further) == len(reached):
             break
-        found = further
-    return found
+        reached = further
+    return reached
 
 
 def induced_subgraph(graph: Graph, nodes: Tensor) -> Graph:

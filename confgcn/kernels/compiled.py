@@ -2,7 +2,7 @@
 
 Every function here checks its tensors, because the C++ side checks nothing: they must be on the CPU, float32 or
 float64, of one type and of matching shapes. A wrong device or type is a ``TypeError``, a wrong shape a ``ValueError``;
-both name what was expected and what came. Tensors that are not contiguous are copied.
+both name what was expected and what was given. Tensors that are not contiguous are copied.
 """
 
 from __future__ import annotations

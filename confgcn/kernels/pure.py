@@ -18,7 +18,7 @@ from torch import Tensor
 
 from confgcn.sparse import SparseStructure
 
-# On rows up to this long torch's softmax takes four times as long as its parts; on longer ones it is faster.
+# On rows up to this long torch's softmax takes four times as long as its separate steps; on longer ones it is faster.
 _NARROW = 16
 
 # Devices on which torch multiplies compressed sparse matrices; on others messages are gathered and added up.
@@ -118,7 +118,7 @@ def _split_mix(seed: int, first: int, count: int, device: torch.device) -> Tenso
 
 
 def _shifted_right(numbers: Tensor, places: int) -> Tensor:
-    """Logical shift: zeros are shifted in, whatever the sign."""
+    """Logical shift: zeros are shifted in for either sign."""
     return (numbers >> places).bitwise_and_((1 << (64 - places)) - 1)
 
 

@@ -31,12 +31,12 @@ def with_halo_rows(halo: Halo | None, *own: Tensor) -> tuple[Tensor, ...]:
     """Own rows then halo rows, (own + halo, width), of several tables in one exchange; own rows without a halo."""
     if halo is None:
         return own
-    rows: tuple[Tensor, ...] = _OfSources.of(halo, *own)
+    rows: tuple[Tensor, ...] = _WithHaloRows.of(halo, *own)
     return rows
 
 
 def append_halo_rows(own: Tensor, halo: Halo | None) -> Tensor:
-    """The same for one table, without a gradient."""
+    """Own rows then halo rows of one table, (own + halo, width), without a gradient."""
     return own if halo is None else torch.cat([own, *halo.gather(own)])
 
 
@@ -49,7 +49,7 @@ def add_halo_gradients(gradient: Tensor, rows: int, halo: Halo | None) -> Tensor
     return own
 
 
-class _OfSources(HandDerived):
+class _WithHaloRows(HandDerived):
     """The gradient of a row is the sum over its copies in all shards."""
 
     @staticmethod

@@ -19,7 +19,7 @@ from confgcn.exceptions import DataError, ResourceError
 from confgcn.io.memory import available_memory
 
 CHUNK_BYTES = 2**20
-MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header says how much memory to take
+MAX_DICTIONARY_BYTES = 2**28  # of an xz file, whose header gives the memory that is needed
 
 Chunks = Iterator[bytes]
 

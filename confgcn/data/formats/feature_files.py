@@ -139,7 +139,7 @@ def _mismatch(features: NodeFeatures, num_nodes: int, missing: list[str], surplu
 
 
 def _finite(features: NodeFeatures, *, impute: bool, fills: Mapping[str, float]) -> tuple[Any, list[str]]:
-    """The matrix, each value a finite float32; gaps are filled where that is asked for."""
+    """The matrix, each value a finite float32; gaps are filled with ``impute``."""
     matrix = features.matrix
     values = matrix.data if sp.issparse(matrix) else matrix
     wrong = ~(np.abs(values.astype(np.float64, copy=False)) <= FLOAT32_MAX)
@@ -161,9 +161,9 @@ def _fills(features: NodeFeatures, matrix: Any, wrong: Any, fills: Mapping[str, 
     names = features.own_names
     empty = [column for column in np.flatnonzero(wrong.all(0)) if names[column] not in fills]
     if empty:
-        raise DataError(f"{features.path}: column {empty[0]} has no number to take the mean of")
-    known = np.where(wrong, 0.0, matrix).sum(0, dtype=np.float64) / np.maximum((~wrong).sum(0), 1)
-    return np.array([fills.get(name, mean) for name, mean in zip(names, known.tolist(), strict=True)])
+        raise DataError(f"{features.path}: column {empty[0]} has no number, so it has no mean to fill gaps with")
+    means = np.where(wrong, 0.0, matrix).sum(0, dtype=np.float64) / np.maximum((~wrong).sum(0), 1)
+    return np.array([fills.get(name, mean) for name, mean in zip(names, means.tolist(), strict=True)])
 
 
 def _place(matrix: Any, entry: int) -> tuple[int, int]:

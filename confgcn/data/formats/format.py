@@ -1,4 +1,4 @@
-"""What the registry knows of a format: one row, which the module of the format defines."""
+"""The description of a format: one row of the registry, defined in the module of the format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class FileFormat:
 
     Attributes:
         name: in the registry.
-        description: what the files look like, for messages and help.
+        description: the files, for messages and help.
         suffixes: of a file in this format, in lower case; () for a folder of files.
         sniff: whether a path holds a graph in this format.
         read: reads the graph.
@@ -89,7 +89,7 @@ class ObjectFormat:
 
 
 def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse to write over a file, or into a folder that is not empty, unless that was asked for."""
-    taken = any(path.iterdir()) if path.is_dir() else path.exists()
-    if taken and not overwrite:
+    """Refuse to write over a file, or into a folder that is not empty, unless ``overwrite``."""
+    exists = any(path.iterdir()) if path.is_dir() else path.exists()
+    if exists and not overwrite:
         raise UsageError(f"{path.absolute()} exists already; give another name, or --overwrite")

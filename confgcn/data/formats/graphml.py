@@ -108,7 +108,7 @@ class _Reader:
         self._declared = _Key("")  # the last, which a default belongs to
         self._skipped = 0  # the depth of a value that is not read, 0 for none
         self._text: list[str] | None = None
-        self._take: Any = None  # what is done with the text of the open element
+        self._on_text: Any = None  # what is done with the text of the open element
         self._num_graphs = 0
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
@@ -195,15 +195,15 @@ class _Reader:
         if len(self._open) < self._skipped:
             self._skipped = 0
         elif name in ("data", "default") and self._text is not None:
-            self._take("".join(self._text))
+            self._on_text("".join(self._text))
             self._text = None
 
     def _characters(self, text: str) -> None:
         if self._text is not None:
             self._text.append(text)
 
-    def _collect(self, take: Any) -> None:
-        self._text, self._take = [], take
+    def _collect(self, on_text: Any) -> None:
+        self._text, self._on_text = [], on_text
 
     def _add(self, rows: _Rows, values: dict[str, str]) -> None:
         rows.lines.append(self._parser.CurrentLineNumber)

@@ -184,8 +184,8 @@ def _split_column(raw: RawGraph) -> list[str]:
     split = list(raw.split or ())
     wrong = next((text for text in split if text not in (*SPLITS, "")), None)
     if wrong is not None or len(split) != len(raw.ids):
-        came = checks.shown(str(wrong))
-        raise DataError(f"{raw.name}: split: expected one of {', '.join(SPLITS)} or nothing per node, got {came}")
+        given = checks.shown(str(wrong))
+        raise DataError(f"{raw.name}: split: expected one of {', '.join(SPLITS)} or nothing per node, got {given}")
     return split
 
 
@@ -211,8 +211,8 @@ def _feature_names(raw: RawGraph, count: int) -> Sequence[str]:
     if raw.feature_names is None:
         return numbered_features(count)
     names = checks.checked_names(raw.feature_names, "feature", count)
-    taken = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES, ""}
-    clash = next((name for name in names if folded(name) in taken), None)
+    reserved = {*ID_NAMES, *LABEL_NAMES, *SPLIT_NAMES, ""}
+    clash = next((name for name in names if folded(name) in reserved), None)
     if clash is not None:
         raise DataError(
             f"{raw.name}: a feature is called {checks.shown(clash)}, which in a table is the name of a column of ids, "

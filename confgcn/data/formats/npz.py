@@ -77,8 +77,8 @@ def read_graph_npz(path: Path) -> RawGraph:
     found = npz_keys(path)
     version = read_npz(path, [MARKER])[MARKER]
     if version.shape != () or version != VERSION:
-        came = brief(version)
-        raise CorruptFileError(f"{path}: graph archive of version {came}, this program reads version {VERSION}")
+        given = brief(version)
+        raise CorruptFileError(f"{path}: graph archive of version {given}, this program reads version {VERSION}")
     arrays = read_npz(path)
     texts = {key: _texts(path, key, arrays) for key in _TEXTS if f"{key}_bytes" in found}
     missing = [key for key in ("name", "ids", "remarks") if key not in texts] + ["edges"] * ("edges" not in found)

@@ -29,7 +29,7 @@ from confgcn.exceptions import DataError, UsageError, unknown_name
 from confgcn.graph import Graph
 from confgcn.graph.validation import shown
 
-# In the order in which they are tried: the last one takes any file.
+# In the order in which they are tried: the last one reads any file.
 FILE_FORMATS: tuple[FileFormat, ...] = (
     store_writing.FORMAT,
     arrays.FORMAT,
@@ -159,8 +159,8 @@ def _format_to_write(path: Path, folder_format: str) -> FileFormat:
 
 
 def _refuse_table_options(request: FileRequest) -> None:
-    asked = replace(request.options.for_columns(()), allow_edgeless=False, impute=False, fills={})
-    if asked != TableOptions() or request.nodes or request.features:
+    given = replace(request.options.for_columns(()), allow_edgeless=False, impute=False, fills={})
+    if given != TableOptions() or request.nodes or request.features:
         raise UsageError(f"{request.path}: options about columns and nodes are for tables, not for this format")
 
 

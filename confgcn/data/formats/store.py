@@ -149,15 +149,15 @@ def _check_values(path: Path, arrays: Arrays, num_classes: int) -> None:
     labels, features = arrays["labels"], arrays["features"]
     if labels.min() < -1 or labels.max() >= num_classes:
         raise CorruptFileError(f"{path / 'labels.npy'}: corrupt, labels are from -1 to {num_classes - 1}")
-    taken = np.zeros(len(labels), dtype=bool)
+    is_in_split = np.zeros(len(labels), dtype=bool)
     for split in SPLITS:
         nodes = arrays[split]
         outside = len(nodes) and (nodes.min() < 0 or nodes.max() >= len(labels) or (np.diff(nodes) <= 0).any())
-        if outside or (labels[nodes] < 0).any() or taken[nodes].any():
+        if outside or (labels[nodes] < 0).any() or is_in_split[nodes].any():
             raise CorruptFileError(
                 f"{path / f'{split}.npy'}: corrupt, expected sorted labelled nodes, each in one split"
             )
-        taken[nodes] = True
+        is_in_split[nodes] = True
     with naming(path / "features.npy"):
         for rows in blocks_of_rows(*features.shape):
             checked_feature_block(features[rows], rows.start)

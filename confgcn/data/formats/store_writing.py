@@ -134,10 +134,10 @@ def _description(folder: Path) -> dict[str, Any]:
 
 
 def _check_free(path: Path, *, overwrite: bool) -> None:
-    taken = any(path.iterdir()) if path.is_dir() and not path.is_symlink() else os.path.lexists(path)
-    if taken and not overwrite:
+    exists = any(path.iterdir()) if path.is_dir() and not path.is_symlink() else os.path.lexists(path)
+    if exists and not overwrite:
         raise UsageError(f"{path.absolute()} exists already; give another name, or --overwrite")
-    if taken and (path.is_symlink() or not is_store(path)):
+    if exists and (path.is_symlink() or not is_store(path)):
         raise UsageError(f"{path.absolute()} is not a memory-mapped graph; give another name, or remove it")
 
 

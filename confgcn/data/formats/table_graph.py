@@ -184,15 +184,15 @@ def _node_column(nodes: Table, option: str, names: Sequence[str], options: Table
     chosen: str | None = getattr(options, option)
     if chosen is not None:
         return chosen
-    taken = (options.node_id, options.label, options.split, *options.ignore, *options.categorical)
-    found = [name for name in nodes.columns if folded(name) in names and name not in taken]
-    if len(found) > 1:
+    assigned = (options.node_id, options.label, options.split, *options.ignore, *options.categorical)
+    candidates = [name for name in nodes.columns if folded(name) in names and name not in assigned]
+    if len(candidates) > 1:
         flag = option.removeprefix("node_")
         raise DataError(
-            f"{nodes.path}: {listed(found)} could each be the column of the {flag}; choose one with --{flag}, or leave "
-            "one out with --ignore"
+            f"{nodes.path}: {listed(candidates)} could each be the column of the {flag}; choose one with --{flag}, or "
+            "leave one out with --ignore"
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def _refuse_ids(nodes: Table, ids: Sequence[str]) -> None:

@@ -194,7 +194,7 @@ def test_x01_gaps_are_filled_when_asked() -> None:
     assert filled[1, 1] == 1.5
     assert notices == ["features.npy: 1 missing features set to the mean of their column"]
     matrix[:, 1] = np.nan
-    with pytest.raises(DataError, match="column 1 has no number to take the mean of"):
+    with pytest.raises(DataError, match="column 1 has no number, so it has no mean to fill gaps with"):
         features_of(matrix).of(["0", "1", "2"], impute=True)
 
 

@@ -59,15 +59,15 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Predict the labels of the nodes of a graph from a few known labels, with calibrated confidences.
 
     Args:
-        preset: named settings of the method; ``docs/choosing.md`` says which.
-        method: one of ``confgcn methods``.
-        random_state: seed of everything that is drawn; the same seed gives the same result.
+        preset: named settings of the method; see ``docs/choosing.md``.
+        method: a name listed by ``confgcn methods``.
+        random_state: seed of all random numbers; the same seed gives the same result.
         settings: mapping of settings that replace the preset's, such as ``{"epochs": 200}``.
         add_features: any of "degree", "positional" and "identity": features computed from the graph.
         validation, test: shares of the labels to hold out. Without validation nodes each label is held out in turn.
         threads: number of threads to compute with.
-        device: of torch, to train on, such as "cuda"; predictions are computed on the CPU. Devices other than the CPU
-            have not been tried on real hardware yet.
+        device: torch device to train on, such as "cuda"; predictions are computed on the CPU. Other devices have
+            not been tested on real hardware yet.
 
     Attributes:
         classes_: the labels as they were given; columns of results are in this order.
@@ -139,7 +139,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, rows = self._predicted(graph, X)
         mu, precision = run.prediction.mu, run.prediction.precision
         if mu is None or precision is None:
-            raise UsageError(f"method {self.method} has no confidence of single labels; confgcn has")
+            raise UsageError(f"method {self.method} has no confidence per label; method confgcn has")
         return LabelConfidence(mu[rows].numpy(), precision[rows].clamp(min=0.0).numpy())
 
     def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float | None = None) -> list[tuple[Any, ...]]:
@@ -150,7 +150,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, rows = self._predicted(graph, X)
         sets = run.with_targets(coverage=coverage).assessment.sets
         if sets is None:
-            raise DataError("no label was held out, so that coverage cannot be estimated: give validation nodes")
+            raise DataError(
+                "no label was held out, so coverage cannot be estimated: set validation=0.2, or give validation nodes"
+            )
         order = run.probabilities[rows].argsort(dim=-1, descending=True, stable=True)
         inside = sets[rows].gather(1, order)
         return [tuple(self.classes_[row[held].numpy()].tolist()) for row, held in zip(order, inside, strict=True)]
@@ -165,7 +167,9 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run, rows = self._predicted(graph, X)
         assessment = run.with_targets(max_error=max_error, delta=delta).assessment
         if assessment.decision is None and len(assessment.candidates):
-            raise DataError("no label was held out, so that nothing can be certified: give validation nodes")
+            raise DataError(
+                "no label was held out, so nothing can be certified: set validation=0.2, or give validation nodes"
+            )
         if assessment.decision is None:
             message = "every node was trained on: there is nothing to accept"
         else:
@@ -316,6 +320,6 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return run, self._order
         with computing_with(plain(self.threads)), seeded(run.config["seed"]):
             addition = raw_graph(graph, features, trained=run.graph)
-            found = predict_new_nodes(run, addition, update_existing=update_existing)
-        assert found.extended is not None
-        return found, found.extended.extension.listed
+            extended = predict_new_nodes(run, addition, update_existing=update_existing)
+        assert extended.extended is not None
+        return extended, extended.extended.extension.listed

@@ -1,1 +1,1 @@
-"""The command line: one file per command, which parses, calls and shows. Nothing here imports torch at the top."""
+"""The command line: one file per command, which parses, calls and prints. No module imports torch at the top."""

@@ -40,13 +40,13 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def settings_in_file(context: typer.Context) -> tuple[Path | None, dict[str, Any]]:
-    """The file of ``--config`` and its table of settings, which is empty where there is none."""
-    found: tuple[Path | None, dict[str, Any]] = context.meta.get(_KEY, (None, {}))
-    return found
+    """The file of ``--config`` and its table of settings, empty if it has none."""
+    recorded: tuple[Path | None, dict[str, Any]] = context.meta.get(_KEY, (None, {}))
+    return recorded
 
 
 def _check(path: Path, key: str, value: Any, option: Any, context: typer.Context) -> None:
-    """Refuse a value that the option does not accept, even where the command line replaces it."""
+    """Refuse a value that the option does not accept, even if the command line replaces it."""
     try:
         option.process_value(context, value)
     except (typer.BadParameter, UsageError) as error:
@@ -54,14 +54,15 @@ def _check(path: Path, key: str, value: Any, option: Any, context: typer.Context
 
 
 def _converted(path: Path, key: str, value: Any, option: Any) -> Any:
-    """The value as the option accepts it: a list for a single value, and no truth value for a number."""
+    """The value in the form that the option expects: a list where it can be repeated, a boolean only for a flag."""
     if isinstance(value, dict):
         raise UsageError(f"{path}: {key} is a table; expected a value")
     if option.multiple:
         return value if isinstance(value, list) else [value]
     is_flag = bool(getattr(option, "is_flag", False))
     if isinstance(value, bool) != is_flag:
-        raise UsageError(f"{path}: {key} = {value!r}: expected {'true or false' if is_flag else 'no truth value'}")
+        expected = "true or false" if is_flag else "neither true nor false"
+        raise UsageError(f"{path}: {key} = {value!r}: expected {expected}")
     if isinstance(value, list):
         raise UsageError(f"{path}: {key} is a list; expected one value")
     return value
@@ -73,7 +74,7 @@ ConfigFile = Annotated[
         "--config",
         callback=_load,
         is_eager=True,
-        help="TOML file of options and a table of settings; options given here take precedence.",
+        help="TOML file of options and a table of settings; options of the command line take precedence.",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""What the commands share in speaking to people (stderr) and to programs (stdout)."""
+"""Options and output that the commands share: results go to stdout, messages to stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from confgcn.models.registry import METHODS, check_method
 
 
 def path_option(*names: str, **about: Any) -> Any:
-    """An option that takes a path. That it may not be read is found where it is read, and is no misuse."""
+    """An option whose value is a path. Its reader reports an unreadable file, which is no error of usage."""
     return typer.Option(*names, readable=False, **about)
 
 
@@ -34,7 +34,7 @@ MethodName = Annotated[
     ),
 ]
 DataDir = Annotated[
-    Path | None, path_option("--data-dir", help="Folder with the benchmark files; before $CONFGCN_DATA.")
+    Path | None, path_option("--data-dir", help="Folder with the benchmark files; default $CONFGCN_DATA.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SplitSeed = Annotated[
@@ -44,29 +44,30 @@ SplitSeed = Annotated[
 Device = Annotated[
     str,
     typer.Option(
-        help="Device of torch to train on: cpu, cuda, cuda:1, mps. Not yet tried on hardware other than a CPU."
+        help="Torch device to train on: cpu, cuda, cuda:1, mps. Devices other than the CPU have not been tested."
     ),
 ]
 TARGETS = "Targets of prediction sets and decisions"
 Coverage = Annotated[
     float | None,
-    typer.Option(help="Share of prediction sets that contain the true label; default 0.9.", rich_help_panel=TARGETS),
+    typer.Option(help="Share of sets that must contain the true label; default 0.9.", rich_help_panel=TARGETS),
 ]
 MaxError = Annotated[
     float | None, typer.Option(help="Highest error rate of accepted labels; default 0.05.", rich_help_panel=TARGETS)
 ]
 Delta = Annotated[
     float | None,
-    typer.Option(help="Probability that the error rate is exceeded; default 0.1.", rich_help_panel=TARGETS),
+    typer.Option(help="Probability that --max-error is exceeded; default 0.1.", rich_help_panel=TARGETS),
 ]
-Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Threads to compute with.")]
+RunPath = Annotated[Path, typer.Argument(help="Run directory, as `confgcn train` wrote it.", readable=False)]
+Threads = Annotated[int, typer.Option("--threads", min=1, max=MAX_THREADS, help="Number of threads.")]
 
 
-LONGEST_MESSAGE = 900  # characters: names come from files, and may be of any length
-KEPT_AT_THE_END = 250  # where a message says what to do
+LONGEST_MESSAGE = 900  # characters: names from files may be of any length
+KEPT_AT_THE_END = 250  # characters: the end of a message tells what to do
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """An error, on stderr."""
     typer.echo(f"error: {_message(message)}", err=True)
 
@@ -77,13 +78,13 @@ def notice(message: str) -> None:
 
 
 def print_paths(paths: Iterable[Path | str]) -> None:
-    """Files that were written, one a line, on stdout."""
+    """Paths of written files, one per line, on stdout."""
     for path in paths:
         typer.echo(one_line(str(path)))
 
 
 def print_json(payload: dict[str, Any]) -> None:
-    """One JSON object on stdout; with escapes alone where its encoding lacks a character."""
+    """One JSON object on stdout; ASCII with escapes where the encoding of stdout lacks a character."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -92,13 +93,18 @@ def print_json(payload: dict[str, Any]) -> None:
     typer.echo(text)
 
 
+def split_names(given: list[str] | None) -> tuple[str, ...]:
+    """The names of an option that may be repeated or hold several names with commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for text in given or () for name in text.split(",")))
+
+
 def one_line(text: str) -> str:
-    """A name or a row with names in it, which must not look like two."""
+    """The text with line breaks escaped: a name from a file must not start a new row of output."""
     return printable(text).replace("\n", "\\n")
 
 
 def _message(text: str) -> str:
-    """Short, and its further lines set in: none of them looks like another message."""
+    """The text shortened, further lines indented so that none is taken for another message."""
     shown = printable(text).replace("\n", "\n  ")
     if len(shown) <= LONGEST_MESSAGE:
         return shown
@@ -106,5 +112,5 @@ def _message(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    # Names come from files: control codes in them must not reach the terminal.
+    """The text with control codes escaped: those in names from files must not reach the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""``confgcn convert``: a graph in another format."""
+"""``confgcn convert``: write a graph in another format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def convert(
     graph_input: GraphInput,
     *,
-    out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables or for --mapped.")],
+    out: Annotated[Path, path_option(help="A .npz or .graphml file, or a folder for tables or with --mapped.")],
     tables: Annotated[Literal["csv", "parquet"], typer.Option(help="Format of tables.")] = "csv",
     mapped: Annotated[
-        bool, typer.Option("--mapped", help="A folder of memory-mapped arrays, for graphs larger than memory.")
+        bool, typer.Option("--mapped", help="Write a memory-mapped folder, for graphs larger than memory.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a graph in another format; every id, label and number is kept.
@@ -41,7 +41,7 @@ def convert(
     # realpath, because it also resolves links that point at each other
     target, *inputs = (Path(os.path.realpath(path)) for path in (out, *input_files(graph_input)))
     if any(target in (path, path.parent) for path in inputs):
-        raise UsageError(f"{out} is the input, or its folder: a graph is not written over itself")
+        raise UsageError(f"{out} is the input or its folder: a graph is not written over itself; choose another --out")
     files = _write_mapped(graph_input, out, overwrite) if mapped else _write(graph_input, out, tables, overwrite)
     if as_json:
         print_json({"files": [str(file) for file in files]})
@@ -64,7 +64,7 @@ def _write_mapped(graph_input: GraphInput, out: Path, overwrite: bool) -> list[P
     from confgcn.runs.graph_input import arrays_for_mapping
 
     with stop_request() as stop, arrays_for_mapping(graph_input) as arrays:
-        stop.at_once = True  # and what was written goes
+        stop.at_once = True  # an unfinished folder is removed
         for text in arrays.notices:
             notice(text)
         return [write_store(arrays, out, overwrite=overwrite)]

@@ -22,7 +22,7 @@ EXTRAS = {  # confgcn[extra]: the package that it installs
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Check versions, threads, kernels, data and a training step; exit 4 if something is missing.
+    """Check the installation: versions, kernels, data and a training step; exit code 4 if a check fails.
 
     For example: confgcn doctor
     """
@@ -47,7 +47,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         print_json({"healthy": healthy, **report})
     else:
         for name, result in report.items():
-            typer.echo(one_line(f"{'ok     ' if result['ok'] else 'MISSING'} {name:<14} {result['found']}"))
+            typer.echo(one_line(f"{'ok     ' if result['ok'] else 'FAILED '} {name:<14} {result['found']}"))
     if not healthy:
         raise typer.Exit(ResourceError.exit_code)
 
@@ -65,8 +65,8 @@ def _kernels() -> str:
 
 
 def _extras() -> str:
-    found = [f"{extra} ({'installed' if find_spec(package) else 'not installed'})" for extra, package in EXTRAS.items()]
-    return ", ".join(found)
+    states = {extra: "installed" if find_spec(package) else "not installed" for extra, package in EXTRAS.items()}
+    return ", ".join(f"{extra} ({state})" for extra, state in states.items())
 
 
 def _data(data_dir: Any) -> str:
@@ -75,7 +75,7 @@ def _data(data_dir: Any) -> str:
     places = {name: dataset.where(data_dir) for name, dataset in DATASETS.items()}
     missing = [name for name, place in places.items() if place is None]
     found = ", ".join(name for name in places if name not in missing)
-    return f"found {found}" + (f"; to download on first use: {', '.join(missing)}" if missing else "")
+    return f"found {found}" + (f"; downloaded on first use: {', '.join(missing)}" if missing else "")
 
 
 def _cache() -> str:

@@ -1,4 +1,4 @@
-"""``confgcn explain``: why a node is predicted as it is."""
+"""``confgcn explain``: the effect of each neighbour on the prediction for a node."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, DataDir, one_line, print_json
-from confgcn.cli.evaluate import RunPath
+from confgcn.cli.console import AsJson, DataDir, RunPath, one_line, print_json
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from confgcn.confidence.explanations import Explanation
     from confgcn.graph import Graph
 
-
-MOST_SHOWN = 12
+MOST_SHOWN = 12  # neighbours in the table; --json lists all
 
 
 def explain(
@@ -25,7 +23,7 @@ def explain(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which neighbours raised or lowered which label of a node, and what it would be without each of them.
+    """Show how each neighbour changes the prediction for a node, and the label without that neighbour.
 
     For example: confgcn explain runs/demo-confgcn 35
     """
@@ -78,11 +76,11 @@ def _show(record: dict[str, Any]) -> None:
     console.print(Text(one_line(f"{record['node']}: {label}, probability {probability:.1%}")))
     if not record["uses_edges"]:
         console.print(
-            "no neighbour changes this prediction: there is none, or the method reads no edges once it is trained"
+            "no neighbour changes this prediction: the node has none, or the trained method does not use edges"
         )
         return
-    table = Table(title="log-probability with a neighbour, less that without it", title_justify="left")
-    for heading in ("neighbour", "influence", label, "raised most", "lowered most", "without it"):
+    table = Table(title="change of log-probabilities by each neighbour (raw)", title_justify="left")
+    for heading in ("neighbour", "influence", label, "largest increase", "largest decrease", "label without it"):
         table.add_column(Text(one_line(heading)), justify="left" if heading == "neighbour" else "right")
     for effect in record["effects"][:MOST_SHOWN]:
         change = effect["change"]
@@ -93,11 +91,13 @@ def _show(record: dict[str, Any]) -> None:
             f"{change[label]:+.3f}",
             f"{highest} {change[highest]:+.3f}",
             f"{lowest} {change[lowest]:+.3f}",
-            effect["label_without"] if effect["decisive"] else "the same",
+            effect["label_without"] if effect["decisive"] else "unchanged",
         )
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     console.print(table)
     left, not_tried = len(record["effects"]) - MOST_SHOWN, record["neighbours_not_tried"]
     if left > 0:
-        console.print(f"{left} more of less weight, which --json lists; not tried: {not_tried}")
-    console.print(Text(one_line(f"without any neighbour: {record['label_without_neighbours']}")))
+        console.print(f"{left} more neighbours with smaller changes: see --json")
+    if not_tried:
+        console.print(f"{not_tried} further neighbours were not evaluated")
+    console.print(Text(one_line(f"label without any neighbour: {record['label_without_neighbours']}")))

@@ -1,4 +1,4 @@
-"""The options that describe a graph, the same for every command that takes one."""
+"""The options that describe a graph, shared by every command that takes one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from confgcn.cli.config_file import ConfigFile
-from confgcn.cli.console import DataDir, notice, path_option
+from confgcn.cli.console import DataDir, notice, path_option, split_names
 from confgcn.data.graph_names import GRAPH_NAMES, check_graph_name, is_path
 from confgcn.exceptions import UsageError
 
@@ -30,18 +30,18 @@ def graph_options(
     graph: Annotated[
         str | None,
         typer.Argument(
-            help="A name of `confgcn datasets`; or a folder of tables or arrays, a .npz or .graphml file.",
+            help="A name of `confgcn datasets`, a folder of tables or arrays, or a .npz or .graphml file.",
             autocompletion=_complete_graph,
         ),
     ] = None,
     edges: Annotated[
-        Path | None, path_option(help="Table of edges: CSV, TSV or Parquet, gz too.", rich_help_panel=FILES)
+        Path | None, path_option(help="Table of edges: CSV, TSV (also .gz) or Parquet.", rich_help_panel=FILES)
     ] = None,
     nodes: Annotated[
         Path | None, path_option(help="Table of nodes: id, label, features.", rich_help_panel=FILES)
     ] = None,
     features: Annotated[
-        Path | None, path_option(help="More features, as .npy or .npz, joined by id.", rich_help_panel=FILES)
+        Path | None, path_option(help="Further features, .npy or .npz, joined by id.", rich_help_panel=FILES)
     ] = None,
     add_features: Annotated[
         list[str] | None,
@@ -70,7 +70,7 @@ def graph_options(
         typer.Option(help="Read this column as categories, even if it has numbers.", rich_help_panel=TABLES),
     ] = None,
     impute: Annotated[
-        bool, typer.Option("--impute", help="Fill gaps with the mean of their column.", rich_help_panel=TABLES)
+        bool, typer.Option("--impute", help="Fill missing values with the column's mean.", rich_help_panel=TABLES)
     ] = False,
     allow_edgeless: Annotated[
         bool, typer.Option("--allow-edgeless", help="Accept a graph without edges.", rich_help_panel=TABLES)
@@ -87,10 +87,10 @@ def graph_options(
     from confgcn.runs.stored_graph import Shares
 
     shares = Shares(validation, test)
-    structural = _separated(add_features)
+    structural = split_names(add_features)
     check_structural(structural)
     if str(features) in KINDS and features is not None and not features.exists():
-        raise UsageError(f"--features {features}: there is no such file; to make {features} features: --add-features")
+        raise UsageError(f"--features {features}: no such file; to compute them: --add-features {features}")
     options = TableOptions(
         source=source,
         target=target,
@@ -104,7 +104,7 @@ def graph_options(
     )
     if graph in GRAPH_NAMES:
         if edges or nodes or features or structural or shares.any or options != TableOptions():
-            raise UsageError(f"{graph} is a data set, whose files, columns and split are fixed")
+            raise UsageError(f"{graph} is a data set: leave out options for files, columns and splits")
         if Path(str(graph)).exists():
             notice(f"{graph} is the data set of that name; for the file or folder here, give ./{graph}")
         return NamedGraph(str(graph), data_dir)
@@ -113,23 +113,20 @@ def graph_options(
 
 
 def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all of ``graph_options``; the command receives the graph input they describe first."""
-    options = inspect.signature(graph_options).parameters
-    hints = {
-        **_hints(command),
-        **_hints(graph_options),
-    }
+    """Add ``graph_options`` to a command, whose first argument is the graph input that they describe."""
+    shared = inspect.signature(graph_options).parameters
+    hints = {**_hints(command), **_hints(graph_options)}
 
     @functools.wraps(command)
     def with_graph(**given: Any) -> None:
-        described = {name: given.pop(name) for name in options}
+        described = {name: given.pop(name) for name in shared}
         with _also_read_from(described["config"]):
             command(graph_options(**described), **given)
 
     own = list(inspect.signature(command).parameters.values())[1:]
     merged = [
         parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*options.values(), *own)
+        for parameter in (*shared.values(), *own)
     ]
     with_graph.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
     with_graph.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
@@ -138,7 +135,7 @@ def takes_graph(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _also_read_from(config: Path | None) -> Iterator[None]:
-    """Name the configuration file in usage errors: the option may come from there."""
+    """Name the ``--config`` file in errors of usage: the option may come from it instead of the command line."""
     try:
         yield
     except UsageError as error:
@@ -148,12 +145,12 @@ def _also_read_from(config: Path | None) -> Iterator[None]:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The types of the parameters; ``GraphInput``, imported for type checkers alone, is left open."""
+    """The types of the parameters; ``GraphInput``, which is imported only for type checking, is Any."""
     return get_type_hints(function, include_extras=True, localns={"GraphInput": Any})
 
 
 def _check_named(graph: str | None, edges: Path | None) -> None:
-    """Refuse a missing or unknown graph, before torch is imported."""
+    """Check that a graph is given and exists, before anything slow is imported."""
     if not graph and edges is None:
         raise UsageError("no graph: give a name of `confgcn datasets`, a path, or --edges and --nodes")
     if graph and not is_path(graph):
@@ -161,8 +158,3 @@ def _check_named(graph: str | None, edges: Path | None) -> None:
             check_graph_name(graph)
         except UsageError as error:
             raise UsageError(f"{error}; nor is there a file or folder {Path(graph).absolute()}") from None
-
-
-def _separated(given: list[str] | None) -> tuple[str, ...]:
-    names = [name.strip() for text in given or () for name in text.split(",")]
-    return tuple(dict.fromkeys(names))

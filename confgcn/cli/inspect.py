@@ -1,4 +1,4 @@
-"""``confgcn inspect``: check and summarise a graph."""
+"""``confgcn inspect``: check and describe a graph before training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def inspect(
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Check a graph before training on it, and summarise it.
+    """Check a graph before training: a summary, warnings, and statistics.
 
     For example: confgcn inspect mygraph/
 
@@ -31,11 +31,11 @@ def inspect(
     from confgcn.runs.graph_input import load_for_inspection
 
     loaded, statistics = load_for_inspection(graph_input, split_seed)
-    found = inspection_notices(loaded, statistics)
+    notices = inspection_notices(loaded, statistics)
     if as_json:
-        print_json({**asdict(statistics), "notices": [asdict(notice) for notice in found]})
+        print_json({**asdict(statistics), "notices": [asdict(notice) for notice in notices]})
         return
-    for notice in found:
+    for notice in notices:
         typer.echo(one_line(f"{'!' if notice.is_warning else ' '} {notice.text}"))
     typer.echo()
     for name, value in _rows(statistics):
@@ -48,7 +48,7 @@ def _rows(s: GraphStatistics) -> list[tuple[str, str]]:
         ("edges: entries as listed", f"{s.edges.listed:,}"),
         ("edges: entries as listed, halved", f"{s.listed_halved:,.0f}"),
         ("edges: unique and undirected, without self loops", f"{s.edges.unique:,}"),
-        ("edges: the same in both directions", f"{2 * s.edges.unique:,}"),
+        ("edges: unique, counted in both directions", f"{2 * s.edges.unique:,}"),
         (
             "duplicate entries / self loops / listed in one direction",
             f"{s.edges.duplicates} / {s.edges.loops} / {s.edges.one_way}",
@@ -69,7 +69,7 @@ def _rows(s: GraphStatistics) -> list[tuple[str, str]]:
             f"{s.components:,} / {s.components_without_training_label:,}",
         ),
         (
-            "nodes no training label can reach / of them test nodes",
+            "nodes in components without a training label / test nodes",
             f"{s.nodes_without_training_label_in_reach:,} / {s.test_nodes_without_training_label_in_reach:,}",
         ),
         *(

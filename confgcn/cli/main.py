@@ -29,7 +29,7 @@ from confgcn.cli import (
     train,
     tune,
 )
-from confgcn.cli.console import complain
+from confgcn.cli.console import print_error
 from confgcn.distributed.launch import is_started_by_launcher
 from confgcn.exceptions import ConfGCNError, ResourceError, UsageError
 from confgcn.io.memory import describe_available, limits_set
@@ -42,7 +42,7 @@ _InvalidCommand: type[Exception] = typer.BadParameter.__mro__[1]  # the base of 
 
 app = typer.Typer(
     name="confgcn",
-    help="Labels for the rest of your graph, with confidences.",
+    help="Predict the labels of the nodes of a graph, with calibrated confidences.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -97,7 +97,7 @@ def main() -> NoReturn:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    """Of several workers one reports the error, and all exit with its code."""
+    """Print the error and exit. Of several workers one prints it, and all exit with its code."""
     if _is_worker():
         from confgcn.distributed.rendezvous import reported_by_another
 
@@ -105,7 +105,7 @@ def _end(message: str, code: int) -> NoReturn:
         if reported is not None:
             sys.exit(reported)
     if message:
-        complain(message)
+        print_error(message)
     sys.exit(code)
 
 
@@ -136,8 +136,8 @@ def _check_environment() -> None:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ.setdefault(name, "1")  # each thread needs its own memory
         if allowed < limit.fewest:
-            found = f"this process may take {allowed:,} bytes ({limit.command}), and needs {limit.fewest:,}"
-            raise ResourceError(f"not enough memory: {found}")
+            allowance = f"this process may use {allowed:,} bytes ({limit.command}), and needs {limit.fewest:,}"
+            raise ResourceError(f"not enough memory: {allowance}")
 
 
 def _is_expected(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""``confgcn methods``: which methods there are, where they come from, and what each uses."""
+"""``confgcn methods``: the methods, their papers and what each uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``confgcn predict``: labels for nodes that were not there at training."""
+"""``confgcn predict``: predict nodes that were added after training."""
 
 from __future__ import annotations
 
@@ -8,39 +8,47 @@ from typing import Annotated, Any
 
 import typer
 
-from confgcn.cli.console import AsJson, Coverage, DataDir, Delta, MaxError, notice, path_option, print_json, print_paths
-from confgcn.cli.evaluate import RunPath
+from confgcn.cli.console import (
+    AsJson,
+    Coverage,
+    DataDir,
+    Delta,
+    MaxError,
+    RunPath,
+    notice,
+    path_option,
+    print_json,
+    print_paths,
+)
 from confgcn.exceptions import UsageError
 
-COLUMNS = "Columns, where they are not those of the training"
+COLUMNS = "Columns, if they differ from those of the training"
 
 
 def predict(
     run: RunPath,
     edges: Annotated[
-        Path | None, path_option(help="Table of new edges, to and between new nodes; old ones may be in it too.")
+        Path | None, path_option(help="Table of edges of the new nodes; known edges may be included.")
     ] = None,
     nodes: Annotated[Path | None, path_option(help="Table of new nodes, with the columns of the training.")] = None,
     features: Annotated[Path | None, path_option(help="Features of new nodes, as .npy or .npz.")] = None,
-    graph: Annotated[Path | None, path_option(help="Instead: a folder, .npz or .graphml that has all.")] = None,
+    graph: Annotated[Path | None, path_option(help="Instead of tables: a folder, .npz or .graphml file.")] = None,
     update_existing: Annotated[
-        bool, typer.Option("--update-existing", help="Predict nodes of the training anew, with features given now.")
+        bool, typer.Option("--update-existing", help="Predict nodes of the training again, with the new features.")
     ] = False,
     out: Annotated[
         Path | None, path_option(help="Table to write, .csv or .parquet; by default new_nodes.csv in the run.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
-    source: Annotated[str | None, typer.Option(help="Where an edge begins.", rich_help_panel=COLUMNS)] = None,
-    target: Annotated[str | None, typer.Option(help="Where it ends.", rich_help_panel=COLUMNS)] = None,
+    source: Annotated[str | None, typer.Option(help="Source of an edge.", rich_help_panel=COLUMNS)] = None,
+    target: Annotated[str | None, typer.Option(help="Target of an edge.", rich_help_panel=COLUMNS)] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Id of a node.", rich_help_panel=COLUMNS)] = None,
     label: Annotated[
-        str | None, typer.Option(help="Label, where it is known: to compare.", rich_help_panel=COLUMNS)
+        str | None, typer.Option(help="Known label, to compare with the prediction.", rich_help_panel=COLUMNS)
     ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Leave this column out, too.", rich_help_panel=COLUMNS)
-    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Further column to ignore.", rich_help_panel=COLUMNS)] = None,
     impute: Annotated[
-        bool, typer.Option("--impute", help="Fill gaps with the mean of the training.", rich_help_panel=COLUMNS)
+        bool, typer.Option("--impute", help="Fill missing values with the training's mean.", rich_help_panel=COLUMNS)
     ] = False,
     coverage: Coverage = None,
     max_error: MaxError = None,
@@ -48,7 +56,7 @@ def predict(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict new nodes with the weights of a run; without any, write the predictions of its own nodes to --out.
+    """Predict new nodes with a trained run; without --edges, write the predictions of its own nodes to --out.
 
     Targets that are not given are those of the training.
 
@@ -80,15 +88,15 @@ def predict(
     if as_json:
         print_json(asdict(summary))
         return
-    right = "" if summary.accuracy is None else f", {summary.accuracy:.1%} of those whose label is given are right"
-    typer.echo(f"{summary.rows:,} rows, {summary.new:,} of new nodes{right}")
+    accuracy = "" if summary.accuracy is None else f"; accuracy on the known labels: {summary.accuracy:.1%}"
+    typer.echo(f"{summary.rows:,} rows, {summary.new:,} of new nodes{accuracy}")
     print_paths([summary.file])
 
 
 def _check_nothing_new(given: dict[str, Any], out: Path | None) -> None:
-    """Without new edges nothing else can be new, and a table of old nodes is not called one of new ones."""
+    """Refuse options of new nodes without --edges, and a table of the run's own nodes without --out."""
     named = [name for name, value in given.items() if value]
     if named:
-        raise UsageError(f"{named[0]} needs --edges, the table of their edges (one with a header alone will do)")
+        raise UsageError(f"{named[0]} needs --edges, the table of their edges (it may have only a header)")
     if out is None:
         raise UsageError("nothing new to predict: give --edges and --nodes, or --out for the run's own nodes")

@@ -1,4 +1,4 @@
-"""What the command line does while a training runs: a progress bar on stderr, and the use of memory."""
+"""Callbacks of the command line during training: a progress bar on stderr, and the use of memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS_BETWEEN = 0.1  # two drawings
 class ProgressBar(Callback):
     """One bar per run, with the best validation accuracy so far.
 
-    It is drawn between epochs and not by a thread, which there may be no memory for.
+    It is drawn between epochs and not by a thread, for which memory may be missing.
     """
 
     def __init__(self, title: str) -> None:

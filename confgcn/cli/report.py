@@ -1,12 +1,11 @@
-"""``confgcn report``: one page to look at."""
+"""``confgcn report``: write the HTML report of a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from confgcn.cli.console import AsJson, DataDir, notice, path_option, print_json, print_paths
-from confgcn.cli.evaluate import RunPath
+from confgcn.cli.console import AsJson, DataDir, RunPath, notice, path_option, print_json, print_paths
 
 
 def report(
@@ -17,7 +16,7 @@ def report(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file that shows the run: its data, how good it is, and every node with its neighbours.
+    """Write an HTML report of a run: its data, its quality, and every node with its neighbours.
 
     It opens in any browser and needs no network. For example: confgcn report runs/mine
     """

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import confgcn
-from confgcn.cli.console import AsJson, DataDir, complain, path_option, print_json, print_paths
+from confgcn.cli.console import AsJson, DataDir, path_option, print_error, print_json, print_paths, split_names
 from confgcn.data.graph_names import check_graph_name
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
@@ -37,19 +37,19 @@ def reproduce(
         "reproduction/results"
     ),
     render_only: Annotated[
-        bool, typer.Option("--render-only", help="Do no runs: numbers and pictures from the runs recorded in --out.")
+        bool, typer.Option("--render-only", help="Start no runs: use those recorded in --out.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce tables and figures of the paper (in a checkout of the repository).
 
-    Does the missing runs, writes the numbers and renders them. An interrupted command continues where it stopped.
+    Performs the missing runs, writes the numbers and renders them. An interrupted command continues where it stopped.
 
     For example: confgcn reproduce figure3 --jobs 2
     """
     require_checkout()
-    graphs, chosen = _names(datasets, check_graph_name), _names(methods, check_method)
+    graphs, chosen = _checked_names(datasets, check_graph_name), _checked_names(methods, check_method)
 
     from reproduction.folder import render
     from reproduction.jobs import Scope
@@ -65,7 +65,7 @@ def reproduce(
     finally:
         bar.close()
     for name, failure in failures.items():
-        complain(f"{name}: {failure.reason}")
+        print_error(f"{name}: {failure.reason}")
     files = render(out, request.names)
     if as_json:
         reasons = {name: failure.reason for name, failure in failures.items()}
@@ -88,11 +88,11 @@ def require_checkout() -> None:
         sys.path.insert(0, str(root))
 
 
-def _names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
-    names = [name.strip() for text in given or [] for name in text.split(",")]
+def _checked_names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
+    names = split_names(given)
     for name in names:
         check(name)  # refuses an empty name too
-    return tuple(dict.fromkeys(names))
+    return names
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""Standard streams that cannot fail a run: a closed one is replaced, an unwritable message dropped."""
+"""Standard streams: a closed one is replaced, and a message that cannot be written is dropped."""
 
 from __future__ import annotations
 

@@ -47,20 +47,20 @@ def train(
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Number of runs, with seeds counting up.")] = 1,
     split_seed: SplitSeed = 0,
     fixed_split: Annotated[
-        bool, typer.Option("--fixed-split", help="The same split in every run, where none is published.")
+        bool, typer.Option("--fixed-split", help="Use the same split in every run, where none is published.")
     ] = False,
     influence: Annotated[
         Literal["agreement", "distance", "uniform"] | None,
-        typer.Option(help="ConfGCN only: 'uniform' makes every neighbour count the same (a control)."),
+        typer.Option(help="ConfGCN only: weights of the neighbours; 'uniform' is a control."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs at most, instead of the preset's.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs, instead of the preset's.")] = None,
     coverage: Coverage = None,
     max_error: MaxError = None,
     delta: Delta = None,
     settings: Annotated[Path | None, path_option(help="TOML file of settings that replace the preset's.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Replace one setting.")] = None,
     out: Annotated[Path | None, path_option(help="Run directory; by default a new one under runs/.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     threads: Threads = 1,
     device: Device = "cpu",
@@ -80,15 +80,15 @@ def train(
     or: torchrun --nproc-per-node 2 -m confgcn train shards/ --out runs/large
     """
     if resume and overwrite:
-        raise UsageError("--resume and --overwrite contradict each other")
+        raise UsageError("--resume and --overwrite contradict each other: give one of them")
     if resume and out is None:
-        raise UsageError("--resume needs --out, the run directory to go on with")
+        raise UsageError("--resume needs --out, the run directory to continue")
     is_worker = is_started_by_launcher()
     if is_worker and str(workers) not in ("1", os.environ["WORLD_SIZE"]):
         raise UsageError(f"--workers {workers}: the launcher has started {os.environ['WORLD_SIZE']}; leave it out")
     files = [settings_in_file(context), (settings, read_toml(settings) if settings else {})]
     options = {"influence": influence, "epochs": epochs, "coverage": coverage, "max_error": max_error, "delta": delta}
-    given = _given(set_ or [], options)
+    overrides = _overrides(set_ or [], options)
 
     from confgcn.cli.progress import KeepFreedMemory, ProgressBar
     from confgcn.io.allocator import return_freed_memory
@@ -107,7 +107,7 @@ def train(
         fixed_split=fixed_split,
         threads=threads,
         device=device,
-        overrides=joined_settings(method, preset, files) | given,
+        overrides=joined_settings(method, preset, files) | overrides,
         out=out,
         if_exists="resume" if resume else "overwrite" if overwrite else "refuse",
     )
@@ -132,27 +132,28 @@ def train(
 
 
 def _launch(workers: int, request: RunRequest) -> None:
-    """Start the same command once per worker; what can be refused at once is refused here."""
+    """Start the same command once per worker, after checking the request."""
     from confgcn.runs.directory import check_claimable, free_directory
     from confgcn.runs.distributed import check_request
 
-    words = sys.argv[1:]
+    arguments = sys.argv[1:]
     name = f"{request.graph_input.name}-{workers}-workers"
     check_request(replace(request, out=request.out or name), workers)
     if request.out is None:
-        words += ["--out", str(free_directory(Path("runs"), name))]
+        arguments += ["--out", str(free_directory(Path("runs"), name))]
     else:
         check_claimable(Path(request.out), request.if_exists)
-    code = launch(workers, words)
+    code = launch(workers, arguments)
     if code:
         raise typer.Exit(code)
 
 
-def _given(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+def _overrides(assignments: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of ``--set`` and of the options that replace a setting, which take precedence."""
     settings: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals:
-            raise UsageError(f"--set {assignment!r}: expected NAME=VALUE")
+            raise UsageError(f"--set {assignment!r}: expected NAME=VALUE, such as epochs=200")
         settings[name.strip()] = parse_value(value)
     return settings | {name: value for name, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What ``confgcn train`` prints when it is done: how good the model is, what can be accepted, and what to do next."""
+"""The summary that ``confgcn train`` prints: accuracy, calibration, the decision, the files and the next commands."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def tune(
     study: Annotated[Path, path_option(help="Database of the search; an existing one is continued.")],
     method: MethodName = "confgcn",
     preset: Annotated[str, typer.Option(help="Settings to start from.")] = "default",
-    trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of an earlier call included.")] = 40,
+    trials: Annotated[int, typer.Option(min=1, help="Total number of trials, earlier calls included.")] = 40,
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Runs per trial.")] = 2,
     split_seed: SplitSeed = 0,
     threads: Threads = 1,
@@ -46,10 +46,10 @@ def tune(
         threads=threads,
     )
     keep_freed_memory()
-    found = search(request, space=space, storage=study, trials=trials, notify=notice)
+    best = search(request, space=space, storage=study, trials=trials, notify=notice)
     if as_json:
-        print_json(found)
+        print_json(best)
         return
-    typer.echo(f"# validation accuracy {found['validation_accuracy']:.4f} in {found['trials']} trials of {seeds} seeds")
-    for name, value in found["settings"].items():
+    typer.echo(f"# validation accuracy {best['validation_accuracy']:.4f} in {best['trials']} trials of {seeds} seeds")
+    for name, value in best["settings"].items():
         typer.echo(one_line(f"{name} = {value!r}"))

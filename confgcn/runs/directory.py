@@ -15,11 +15,11 @@ from confgcn.io.json_files import read_checksummed_json, to_json, write_checksum
 from confgcn.io.locks import LOCK, check_unlocked, locked_folder
 
 CONFIG = "config.json"
-SCHEMA_KEY = "confgcn_run"  # in config.json: this folder was written by a run
+SCHEMA_KEY = "confgcn_run"  # in config.json: marks the folder of a run
 SCHEMA = 2  # layout of a run directory
-_SIGN = SCHEMA_KEY.encode()
+_MARK = SCHEMA_KEY.encode()
 MOST_CHANGES, LONGEST_CHANGE = 4, 50  # settings in a message, and characters of each
-PLACES = {f"input.{file}" for file in ("path", "edges", "nodes", "features")}  # files may move; their content decides
+INPUT_PATHS = {f"input.{file}" for file in ("path", "edges", "nodes", "features")}  # not compared: files may move
 
 IfExists = Literal["refuse", "resume", "overwrite"]
 
@@ -38,7 +38,7 @@ class RunDirectory:
         self.label_errors = path / "label_errors.csv"
         self.disagreeing_edges = path / "disagreeing_edges.csv"
         self.evaluation = path / "evaluation.json"
-        self.pictures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "groups")]
+        self.figures = [path / f"{name}.svg" for name in ("reliability", "risk_coverage", "groups")]
         self.estimator = path / "estimator.json"  # for Python: the order of rows, the type of labels
         self.report = path / "report.html"
         self.graph = path / "graph.npz"  # where the graph cannot be loaded by name
@@ -54,9 +54,9 @@ class RunDirectory:
 
     @property
     def holds_run(self) -> bool:
-        """Was this folder written by a run? Also where its config.json is damaged, or was lost after the run ended; a
+        """Whether a run wrote this folder, even if its config.json is damaged, or lost after the run ended; a
         config.json of another program does not count."""
-        is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _SIGN in self.config.read_bytes())
+        is_ours = (self.path / LOCK).is_file() or (self.config.is_file() and _MARK in self.config.read_bytes())
         return is_ours and (self.config.is_file() or (self.path / SUMS).is_file())
 
     def start(self, config: dict[str, Any]) -> None:
@@ -70,12 +70,14 @@ class RunDirectory:
         recorded, now = flattened(read_checksummed_json(self.config)), flattened({SCHEMA_KEY: SCHEMA, **config})
         if recorded.get(SCHEMA_KEY) != SCHEMA:
             version = brief(repr(recorded.get(SCHEMA_KEY)))
-            raise CorruptFileError(f"{self.config}: a run of layout {version}, this version of confgcn knows {SCHEMA}")
-        different = sorted(key for key in {*recorded, *now} - PLACES if recorded.get(key) != now.get(key))
+            raise CorruptFileError(
+                f"{self.config}: a run of layout {version}, this version of confgcn reads layout {SCHEMA}"
+            )
+        different = sorted(key for key in {*recorded, *now} - INPUT_PATHS if recorded.get(key) != now.get(key))
         if different:
             changes = "; ".join(_change(key, recorded.get(key), now.get(key)) for key in different[:MOST_CHANGES])
             more = f"; {len(different)} in all" if len(different) > MOST_CHANGES else ""
-            raise UsageError(f"{self.path}: cannot resume with other settings ({changes}{more})")
+            raise UsageError(f"{self.path}: cannot resume with other settings ({changes}{more}); leave them out")
 
     def finish(self, metrics: dict[str, Any]) -> None:
         """Write the checksums of all files, then metrics.json, which marks the run as complete."""
@@ -130,7 +132,7 @@ class RunDirectory:
         return [*tensors, self.metrics, *tables, self.environment, self.config, self.graph, self.estimator]
 
     def _files(self) -> list[Path]:
-        later = [self.evaluation, *self.pictures, self.report, self.new_nodes]
+        later = [self.evaluation, *self.figures, self.report, self.new_nodes]
         return [*self._training_files(), self.path / SUMS, *_both(self.best_before_divergence), *later]
 
     def _remove_left_overs(self) -> None:

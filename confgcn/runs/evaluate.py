@@ -88,20 +88,20 @@ def guarantees(run: Run) -> dict[str, float | None]:
     """
     graph, assessment, nodes = run.prepared, run.assessment, run.prepared.test
     names = ("set_coverage", "set_size", "accepted_share", "accepted_error")
-    found: dict[str, float | None] = {**run.settings.targets.model_dump(), **dict.fromkeys(names)}
+    results: dict[str, float | None] = {**run.settings.targets.model_dump(), **dict.fromkeys(names)}
     if not len(nodes):
-        return found
+        return results
     labels = graph.labels[nodes]
     if assessment.sets is not None:
         sets = assessment.sets[nodes]
-        found["set_coverage"] = float(sets.gather(1, labels[:, None]).double().mean())
-        found["set_size"] = float(sets.sum(1).double().mean())
+        results["set_coverage"] = float(sets.gather(1, labels[:, None]).double().mean())
+        results["set_size"] = float(sets.sum(1).double().mean())
     if assessment.decision is not None:
         accepted = assessment.accepted[nodes]
         wrong = (run.prediction.logits[nodes].argmax(-1) != labels)[accepted]
-        found["accepted_share"] = float(accepted.double().mean())
-        found["accepted_error"] = float(wrong.double().mean()) if len(wrong) else None
-    return found
+        results["accepted_share"] = float(accepted.double().mean())
+        results["accepted_error"] = float(wrong.double().mean()) if len(wrong) else None
+    return results
 
 
 def scores(method: AbstractMethod, on: EvaluatedNodes) -> Scorecard:
@@ -109,8 +109,8 @@ def scores(method: AbstractMethod, on: EvaluatedNodes) -> Scorecard:
     graph, prediction, nodes = on.graph, on.prediction, on.nodes
     raw = score(graph, nodes, prediction.raw_probabilities, mu=prediction.mu, precision=prediction.precision)
     scaled = score(graph, nodes, on.probabilities)
-    found = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
-    return {name: found.get(name) for name in SCORES}
+    known = {**raw, **_of_edges(method, graph, prediction), **{CALIBRATED + name: scaled[name] for name in METRICS}}
+    return {name: known.get(name) for name in SCORES}
 
 
 def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> Scorecard:
@@ -118,12 +118,12 @@ def _of_edges(method: AbstractMethod, graph: Graph, prediction: Prediction) -> S
     if prediction.influence is None or prediction.distance is None:
         return {}
     aurocs = edge_aurocs(graph, prediction.influence, prediction.distance)
-    found: Scorecard = {"auroc_edge": aurocs.auroc_edge, "auroc_distance": aurocs.auroc_distance}
+    scores_of_edges: Scorecard = {"auroc_edge": aurocs.auroc_edge, "auroc_distance": aurocs.auroc_distance}
     control = method.with_uniform_influence()
     if control is not None and len(graph.test):
         logits = control.predict(graph.training_view()).logits
-        found["uniform_accuracy"] = accuracy(logits[graph.test], graph.labels[graph.test])
-    return found
+        scores_of_edges["uniform_accuracy"] = accuracy(logits[graph.test], graph.labels[graph.test])
+    return scores_of_edges
 
 
 def curves(on: EvaluatedNodes) -> dict[str, Any]:
@@ -161,13 +161,13 @@ def evaluate_run(
     on = evaluated_nodes(run)
     if not len(on.nodes):
         raise DataError(f"{path}: {on.graph.name} has no test nodes to evaluate on, nor labels held out in turn")
-    found, notices = evaluate(run, on), []
-    contents = {directory.evaluation: to_json(found)}
+    numbers, notices = evaluate(run, on), []
+    contents = {directory.evaluation: to_json(numbers)}
     try:
         drawn = evaluation_figures(curves(on))
-        contents |= {file: drawn[file.stem] for file in directory.pictures}
+        contents |= {file: drawn[file.stem] for file in directory.figures}
     except ResourceError as error:
         notices.append(f"no figures: {error}")
-    with locked_folder(path) as left_behind:
+    with locked_folder(path) as lock_notices:
         write_together(contents)
-    return found, list(contents), [*notices, *left_behind]
+    return numbers, list(contents), [*notices, *lock_notices]

@@ -44,8 +44,8 @@ class ShardResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Unwritten:
-    """What is left to write when the predictions are written: the method, still without weights, and the metrics."""
+class RemainingFiles:
+    """What remains to be written after the predictions: the method, still without weights, and the metrics."""
 
     method: AbstractMethod
     model_record: dict[str, Any]
@@ -63,7 +63,7 @@ def gather_and_write(
     *,
     started: float,
     notify: Notify,
-) -> Unwritten | None:
+) -> RemainingFiles | None:
     """Every worker sends the prediction of its shard; the first assesses and writes the whole, the others get None."""
     release_freed_memory()
     if group.rank:
@@ -84,10 +84,10 @@ def gather_and_write(
     metrics = training_metrics(run, result.best, started=started)
     release_freed_memory()
     saved.write_results(directory, run)
-    return Unwritten(method, record | saved.calibration_record(run.assessment), metrics)
+    return RemainingFiles(method, record | saved.calibration_record(run.assessment), metrics)
 
 
-def finish_gathered(directory: RunDirectory, rest: Unwritten, weights: dict[str, Tensor], workers: int) -> None:
+def finish_gathered(directory: RunDirectory, rest: RemainingFiles, weights: dict[str, Tensor], workers: int) -> None:
     """Write the method of the whole graph, and the metrics last."""
     rest.method.load_state_dict(weights, assign=True)
     saved.write_model(directory.model, rest.method, rest.model_record)

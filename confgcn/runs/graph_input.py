@@ -214,7 +214,7 @@ def input_files(given: GraphInput) -> list[Path]:
 
 
 def in_memory(given: GraphInput) -> GraphInput:
-    """The same graph, with its files read once and for all."""
+    """The same graph, with its files read now."""
     if not isinstance(given, GraphFiles):
         return given
     return InMemoryGraph(replace(given, shares=Shares()).load(0), given.shares)
@@ -229,7 +229,7 @@ def load_for_inspection(given: GraphInput, split_seed: int) -> tuple[Graph, Grap
     if raw.features is not None or given.structural:
         graph = split_by_shares(given.build(raw), given.shares, split_seed)
         return graph, describe(graph)
-    hint = "there are no features; --add-features degree, positional or identity makes some from the graph itself"
+    hint = "there are no features; --add-features degree, positional or identity computes some from the graph"
     graph = given.build(replace(raw, notices=(*raw.notices, hint)), ("degree",))
     return graph, replace(describe(graph), features=0, stored_features=0)
 

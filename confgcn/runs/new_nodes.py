@@ -50,7 +50,7 @@ def predict_new_nodes(run: Run, addition: RawGraph, *, update_existing: bool = F
         **run.settings.targets.model_dump(),
     )
     extended = ExtendedFrom(run, extension, own, update_existing)
-    found = Run(
+    result = Run(
         run.config,
         run.settings,
         run.method,
@@ -60,17 +60,17 @@ def predict_new_nodes(run: Run, addition: RawGraph, *, update_existing: bool = F
         held_out=None if run.held_out is None else held_out,
         extended=extended,
     )
-    found.prepared = prepared
-    found.prediction = prediction if update_existing else _with_rows(prediction, run.prediction, extension.known)
-    found.assessment = extended.assessment
-    return found
+    result.prepared = prepared
+    result.prediction = prediction if update_existing else _with_rows(prediction, run.prediction, extension.known)
+    result.assessment = extended.assessment
+    return result
 
 
 def _check_unperturbed(data: DataSettings) -> None:
     changed = [name for name in data.model_fields_set if name != "feature_scaling" and getattr(data, name)]
     if changed:
         raise UsageError(
-            f"the run was trained on a graph changed on purpose ({', '.join(changed)}): nothing can be added"
+            f"the run was trained on a perturbed graph ({', '.join(changed)}): new nodes cannot be added to it"
         )
 
 
@@ -147,9 +147,9 @@ def _summary(run: Run, out: Path, rows: int) -> PredictionSummary:
     if run.extended is None:
         return PredictionSummary(str(out), rows, 0, None, decisions, ())
     known = graph.test  # of an extended graph: the new nodes whose label was given
-    right = accuracy(run.prediction.logits[known], graph.labels[known]) if len(known) else None
+    new_accuracy = accuracy(run.prediction.logits[known], graph.labels[known]) if len(known) else None
     return PredictionSummary(
-        str(out), rows, len(run.extended.extension.new), right, decisions, run.graph.reader_notices
+        str(out), rows, len(run.extended.extension.new), new_accuracy, decisions, run.graph.reader_notices
     )
 
 

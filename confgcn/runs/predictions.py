@@ -53,7 +53,7 @@ class Column:
             return {}
         if self.kind == "number":
             if self.per_class:
-                return {f"{self.name}_{c}": numbers(part) for c, part in zip(classes, values.T, strict=True)}
+                return {f"{self.name}_{c}": numbers(column) for c, column in zip(classes, values.T, strict=True)}
             return {self.name: numbers(values)}
         if self.kind == "labels":
             return {self.name: _joined_labels(values, classes)}
@@ -67,8 +67,8 @@ class Column:
             return values
         if self.kind == "labels":
             return [row.nonzero().squeeze(1).tolist() for row in values]
-        found: list[Any] = values.tolist()
-        return found
+        plain: list[Any] = values.tolist()
+        return plain
 
 
 def prediction_blocks(run: Run, nodes: Tensor | None = None) -> Iterator[Columns]:

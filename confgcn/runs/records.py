@@ -30,11 +30,13 @@ def _check_calibration(record: dict[str, Any]) -> dict[str, Any]:
 
 
 _Calibration = Annotated[dict[str, Any], AfterValidator(_check_calibration)]
-Whole = Annotated[int, Field(ge=0)]
-Side = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(ge=1)]
 
 
 class _Known(BaseModel):
+    """A record whose known entries are checked; further entries are allowed."""
+
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
@@ -57,11 +59,11 @@ class _Decision(_Known):
     delta: Share
     certified: bool
     threshold: float | None
-    accepted: Whole
-    candidates: Whole
-    held_out_labels: Whole
+    accepted: Count
+    candidates: Count
+    held_out_labels: Count
     observed_error: Share | None
-    labels_needed: Whole | None
+    labels_needed: Count | None
 
 
 class _Metrics(_Config):
@@ -71,10 +73,10 @@ class _Metrics(_Config):
     raw: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
     decisions: list[_Decision]
-    graph_size: dict[str, Whole]
+    graph_size: dict[str, Count]
     cross_fitted: bool
-    best_epoch: Whole | None
-    epochs: Whole
+    best_epoch: Count | None
+    epochs: Count
     seconds: NonNegative
 
 
@@ -83,19 +85,21 @@ class _Environment(_Known):
     versions: dict[str, str]
     kernels: str
     platform: str
-    threads: Whole
+    threads: Count
     graph_sha256: str
     notices: list[str]
 
 
 class _Complete(_Known):
+    """A record without further entries."""
+
     model_config = ConfigDict(extra="forbid")
 
 
 class _Shape(_Complete):
-    num_nodes: Side
-    num_features: Side
-    num_classes: Side
+    num_nodes: Size
+    num_features: Size
+    num_classes: Size
 
 
 class _Model(_Known):
@@ -120,7 +124,7 @@ def read_environment(path: Path) -> dict[str, Any]:
 
 
 def read_history(path: Path) -> list[Record]:
-    """One record an epoch, in lines of JSON."""
+    """One record per epoch, in lines of JSON."""
     try:
         return checked_history([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
     except CorruptFileError as error:
@@ -159,14 +163,14 @@ class EstimatorRecord:
         try:
             params = {**record["params"], "add_features": tuple(record["params"]["add_features"])}
             if sorted(record["order"]) != list(range(num_nodes)):
-                raise ValueError(f"the order of the rows is none of {num_nodes} nodes")
+                raise ValueError(f"the order of the rows is not a permutation of {num_nodes} nodes")
             return cls(params, record["order"], LabelValues.from_json(record))
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{path}: describes no estimator of this run ({brief(error)})") from None
 
 
 def plain(value: Any) -> Any:
-    """As JSON has it: no tuples, no numbers of numpy."""
+    """The value with the types of JSON: lists for tuples, numbers of Python for those of numpy."""
     if isinstance(value, Mapping):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -175,7 +179,7 @@ def plain(value: Any) -> Any:
 
 
 def _params_of(config: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that train a run of the command line again."""
+    """The parameters of an estimator that would train the same run."""
     usual = resolve(config["method"], config["preset"], "", {}).as_dict()
     settings = {
         name: value

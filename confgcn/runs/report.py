@@ -36,9 +36,9 @@ def write_report(path: Path, *, out: Path | None = None, data_dir: Path | None =
     if out is not None:  # the run directory may be read-only
         write_atomic(out, page)
         return out, left_out
-    with locked_folder(path) as left_behind:
+    with locked_folder(path) as lock_notices:
         write_atomic(directory.report, page)
-    return directory.report, [*left_out, *left_behind]
+    return directory.report, [*left_out, *lock_notices]
 
 
 def collect(run: Run, directory: RunDirectory) -> dict[str, Any]:
@@ -71,16 +71,18 @@ def _about(run: Run, environment: dict[str, Any], directory: RunDirectory) -> di
 
 
 def _data(run: Run) -> dict[str, Any]:
-    graph, found = run.prepared, describe(run.prepared)
+    graph, statistics = run.prepared, describe(run.prepared)
     predicted = torch.bincount(run.prediction.logits.argmax(-1), minlength=graph.num_classes)
     return {
-        **{key: getattr(found, key) for key in ("nodes", "features", "isolated_nodes", "components", "label_rate")},
-        "edges": found.edges.unique,
-        "split": found.split,
-        "homophily": found.edge_homophily,
-        "degree": found.degree,
-        "components_without_label": found.components_without_training_label,
-        "nodes_without_label": found.nodes_without_training_label_in_reach,
+        **{
+            key: getattr(statistics, key) for key in ("nodes", "features", "isolated_nodes", "components", "label_rate")
+        },
+        "edges": statistics.edges.unique,
+        "split": statistics.split,
+        "homophily": statistics.edge_homophily,
+        "degree": statistics.degree,
+        "components_without_label": statistics.components_without_training_label,
+        "nodes_without_label": statistics.nodes_without_training_label_in_reach,
         "training_labels": torch.bincount(graph.train_labels, minlength=graph.num_classes).tolist(),
         "predicted": predicted.tolist(),
     }
@@ -94,13 +96,13 @@ def _quality(run: Run) -> dict[str, Any] | None:
     on = replace(on, nodes=on.nodes[on.graph.labels[on.nodes] >= 0])
     if not len(on.nodes):
         return None
-    found = scores(run.method, on)
+    values = scores(run.method, on)
     return {
         "evaluated_on": on.evaluated_on,
         "is_selection": is_selection,
         "count": len(on.nodes),
-        "scores": {name: found[CALIBRATED + name] for name in METRICS},
-        "raw": {name: found[name] for name in METRICS},
+        "scores": {name: values[CALIBRATED + name] for name in METRICS},
+        "raw": {name: values[name] for name in METRICS},
         "curves": curves(on),
         "confusion": _confusion(on),
     }
@@ -176,13 +178,13 @@ def _breadth_first_rank(graph: Graph, first: Sequence[int]) -> Tensor:
 
 def _nodes(run: Run, shown: Tensor) -> dict[str, Any]:
     graph, influence = run.prepared, run.prediction.influence
-    found = {column.key: column.plain_values(run, shown) for column in COLUMNS}
+    columns = {column.key: column.plain_values(run, shown) for column in COLUMNS}
     is_loop = graph.adjacency.rows == graph.adjacency.indices
     return {
-        **found,
+        **columns,
         "label_error_score": None,  # blank but for training labels, which the table of label errors lists
-        "set": None if run.assessment.sets is None else found["set"],
-        "accepted": None if run.assessment.decision is None else found["accepted"],
+        "set": None if run.assessment.sets is None else columns["set"],
+        "accepted": None if run.assessment.decision is None else columns["accepted"],
         "known_label": graph.labels[shown].tolist(),
         "degree": graph.degrees[shown].tolist(),
         "self_influence": None if influence is None else influence[is_loop][shown].tolist(),

@@ -1,4 +1,4 @@
-"""What a user wants to train: the request, and the configuration that follows from it."""
+"""The request of a training, and the content of config.json that follows from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunRequest:
     split_seed: int = 0
     fixed_split: bool = False
     data_dir: Path | str | None = None
-    threads: int = 1  # then the bits of a result do not depend on how many cores a machine has
+    threads: int = 1  # results are the same to the last bit on any number of cores
     device: str = "cpu"
     overrides: dict[str, Any] = field(default_factory=dict)
     out: Path | str | None = None
@@ -64,8 +64,8 @@ class RunRequest:
 
     def split_seed_of(self, run: int) -> int:
         """The split seed of the i-th run."""
-        moves = self.graph_input.draws_split and not self.fixed_split
-        return self.split_seed + run if moves else self.split_seed
+        is_drawn_again = self.graph_input.draws_split and not self.fixed_split
+        return self.split_seed + run if is_drawn_again else self.split_seed
 
 
 def run_config(request: RunRequest, run: int = 0) -> dict[str, Any]:

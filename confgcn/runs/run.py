@@ -190,7 +190,7 @@ class Run:
         return f"<b>Run</b><table>{rows}</table><ul>{decisions}</ul>"
 
     def facts(self) -> dict[str, str | int | float]:
-        """The run in a few words and numbers; nothing is computed for them.
+        """A summary of the run, from what is known without computing anything.
 
         ``mean_confidence`` is the mean calibrated probability of the predicted label of test nodes: compare it with
         their accuracy.

@@ -134,8 +134,8 @@ def read_held_out(stem: Path, shape: Shape) -> Prediction | None:
 def check_weights(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     """Refuse tensors whose names, shapes or types are not the expected ones, or that are not finite."""
     if tensors.keys() != expected.keys():
-        unlike = ", ".join(sorted(tensors.keys() ^ expected.keys()))
-        raise CorruptFileError(f"{path}: corrupt, it lacks or should not hold {brief(unlike)}")
+        differing = ", ".join(sorted(tensors.keys() ^ expected.keys()))
+        raise CorruptFileError(f"{path}: corrupt, it lacks or should not hold {brief(differing)}")
     for name, tensor in tensors.items():
         if (tensor.shape, tensor.dtype) != (expected[name].shape, expected[name].dtype):
             raise CorruptFileError(f"{path}: corrupt, {name} has the shape {tuple(tensor.shape)} and {tensor.dtype}")
@@ -166,7 +166,7 @@ def write_history(path: Path, history: Sequence[Record]) -> None:
 def result_metrics(run: Run) -> dict[str, Any]:
     """Accuracy and confidence on the test nodes, the calibration and the decisions, for metrics.json."""
     graph, assessment, held_out = run.prepared, run.assessment, run.held_out
-    found = {
+    metrics = {
         "test_accuracy": None,
         "held_out_accuracy": None if held_out is None else accuracy(held_out.logits[graph.train], graph.train_labels),
         "raw": None,
@@ -183,11 +183,11 @@ def result_metrics(run: Run) -> dict[str, Any]:
     }
     nodes = graph.test
     if not len(nodes):
-        return found
+        return metrics
     labels, logits = graph.labels[nodes], run.prediction.logits[nodes]
     precision = None if run.prediction.precision is None else run.prediction.precision[nodes]
     return {
-        **found,
+        **metrics,
         "test_accuracy": accuracy(logits, labels),
         "raw": asdict(summarise_confidence(logits.softmax(-1), precision, labels)),
         "calibrated": asdict(summarise_confidence(assessment.probabilities[nodes], precision, labels)),
@@ -215,9 +215,9 @@ def load_run(run: Path | str, *, graph: Graph | None = None, data_dir: Path | st
         raise CorruptFileError(f"{file}: describes no method of this version ({brief(error)})") from None
 
     def checked_graph() -> Graph:
-        found = _graph_of(directory, config, data_dir) if graph is None else graph
-        _check_graph(found, shape, record["graph_sha256"])
-        return found
+        loaded = _graph_of(directory, config, data_dir) if graph is None else graph
+        _check_graph(loaded, shape, record["graph_sha256"])
+        return loaded
 
     return Run(
         config,

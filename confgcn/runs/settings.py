@@ -27,7 +27,7 @@ from confgcn.training.batches import check_batches
 from confgcn.training.recipe import SETTINGS, Recipe, validated
 
 FOLDER = Path(__file__).parent / "presets"
-PLACES = ("reference", "tuned")  # published by the authors; found by us
+PRESET_FOLDERS = ("reference", "tuned")  # published by the authors; found by us
 SECTIONS = ("data", "model", "recipe", "targets")
 ANY = "any"
 
@@ -91,7 +91,7 @@ class RunSettings:
 
     method: str
     preset: str
-    settings_of: str  # the data set whose settings these are, ANY where the preset makes no difference
+    settings_of: str  # the data set whose settings these are, ANY if the preset does not depend on it
     data: DataSettings
     model: dict[str, Any]
     recipe: Recipe
@@ -144,7 +144,7 @@ def preset_names(method: str) -> list[str]:
 def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]) -> RunSettings:
     """The settings of ``method`` on ``dataset``: of the preset, then of its data set, then ``overrides``.
 
-    ``overrides`` maps plain names of settings to values; a name finds its section by itself.
+    ``overrides`` maps plain names of settings to values; each is put into the section that defines it.
     """
     table = _tables(method)
     name = table["default"] if preset == "default" else preset
@@ -159,9 +159,9 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
 
 
 def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The settings of several files, later files first; an error names the file."""
+    """The settings of several files, of which later ones take precedence; an error names the file."""
     joined: dict[str, Any] = {}
-    resolve(method, preset, "", joined)  # that there is such a preset has nothing to do with a file
+    resolve(method, preset, "", joined)  # an unknown preset is not an error of a file
     for path, settings in files:
         with naming(path) if path else nullcontext():
             resolve(method, preset, "", settings)
@@ -187,10 +187,10 @@ def hyperparameters(method: type[AbstractMethod]) -> type[BaseModel]:
 
 @cache
 def _tables(method: str) -> dict[str, Any]:
-    method_class(method)  # an unknown method gets its own error
+    method_class(method)  # raises for an unknown method
     tables: dict[str, Any] = {}
-    for place in PLACES:
-        path = FOLDER / place / f"{method}.toml"
+    for folder in PRESET_FOLDERS:
+        path = FOLDER / folder / f"{method}.toml"
         for key, value in read_toml(path).items() if path.is_file() else ():
             if key in tables:
                 raise UsageError(f"{path}: {key!r} is already defined for {method}")

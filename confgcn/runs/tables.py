@@ -22,8 +22,8 @@ Columns = dict[str, list[str] | Numbers]  # of equal length; a blank is "" or Na
 
 def numbers(values: Tensor) -> Numbers:
     """A column of numbers from a tensor, (n,)."""
-    found: Numbers = values.detach().float().numpy()
-    return found
+    column: Numbers = values.detach().float().numpy()
+    return column
 
 
 def csv_bytes(columns: Columns) -> bytes:

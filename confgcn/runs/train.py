@@ -50,12 +50,12 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     name = f"{request.graph_input.name}-{settings.method}-{settings.preset}"
     out = free_directory(Path("runs"), name) if request.out is None else Path(request.out)
     with (
-        claimed(out, if_exists=request.if_exists) as found,
+        claimed(out, if_exists=request.if_exists) as lock_notices,
         resumable(out),
         stop_request() as stop,
         computing_with(request.threads),
     ):
-        for notice in found:
+        for notice in lock_notices:
             notify(notice)
         study = RunDirectory(out)
         if request.seeds > 1:
@@ -256,7 +256,7 @@ def resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except StoppedError as error:
-        message = f"{error}. To go on, give the same command with --out {out} --resume, without --overwrite"
+        message = f"{error}. To continue, repeat the command with --out {out} --resume, without --overwrite"
         raise StoppedError(message, error.signal_number) from None
 
 

@@ -133,7 +133,7 @@ def _resumable(storage: Path) -> Iterator[list[int]]:
         if not isinstance(interrupted.error, StoppedError):
             raise interrupted.error from None
         stored = f"{finished[-1]} finished trials are stored in {storage}"
-        message = f"{interrupted.error}; {stored}. To go on, give the same command again"
+        message = f"{interrupted.error}; {stored}. To continue, repeat the command"
         raise StoppedError(message, interrupted.error.signal_number) from None
 
 

@@ -28,7 +28,7 @@ def test_a_failed_check_is_reported_beside_the_others(
         doctor.doctor()
     assert ended.value.exit_code == 4
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1].split(maxsplit=1) == ["MISSING", "training step  RuntimeError: no step was taken"]
+    assert lines[-1].split(maxsplit=1) == ["FAILED", "training step  RuntimeError: no step was taken"]
     assert [line.split()[0] for line in lines[:-1]] == ["ok"] * 6
 
 
@@ -57,4 +57,4 @@ def test_extras_and_graphs_that_are_not_there_are_named(monkeypatch: pytest.Monk
     assert "pyg (not installed)" in doctor._extras()
     monkeypatch.setattr(downloads, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("CONFGCN_DATA", raising=False)
-    assert doctor._data(tmp_path).startswith("found demo; to download on first use: ")
+    assert doctor._data(tmp_path).startswith("found demo; downloaded on first use: ")

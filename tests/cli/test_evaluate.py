@@ -29,8 +29,8 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
     shown = confgcn("evaluate", run)
     assert shown.returncode == 0
     for words in (
-        "of a perfect model on so few nodes",
-        "influence tells edges within a label",
+        "noise floor (perfect calibration)",
+        "AUROC of same-label edges, by influence",
         "no label in component",
     ):
         assert words in shown.stdout

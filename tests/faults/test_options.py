@@ -137,7 +137,7 @@ def test_a_name_that_is_none_is_refused_with_the_nearest(
         ("seed = -1", ["seed = -1", "greater than or equal to 0"]),
         ("seed = '1'\nsplit-seed = 'x'", ["split-seed = 'x'", "valid integer"]),
         ("seed = 1.5", ["seed = 1.5", "fractional part"]),
-        ("seed = true", ["seed = True", "expected no truth value"]),
+        ("seed = true", ["seed = True", "expected neither true nor false"]),
         ("resume = 1", ["resume = 1", "expected true or false"]),
         ("seed = [1]", ["seed is a list"]),
         ("[seed]\nfirst = 1", ["seed is a table"]),

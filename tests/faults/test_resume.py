@@ -116,7 +116,7 @@ def test_a_cancelled_search_keeps_its_trials_and_does_not_try_them_again(
     else:
         assert ended.code == 128 + number
         assert f"stopped by {number.name}; {len(kept)} finished trials are stored in study.db" in ended.errors
-        assert "To go on, give the same command again" in ended.errors
+        assert "To continue, repeat the command" in ended.errors
     again = outside.accepts(*TUNE)
     assert again.errors.count("trial ") == 6 - len(kept)
     assert tried(outside.folder / "study.db")[: len(kept)] == kept

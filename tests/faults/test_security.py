@@ -177,7 +177,7 @@ def test_a_run_of_another_version_is_refused_with_both_versions(
 @pytest.mark.fault("S09")
 def test_a_run_directory_of_another_layout_is_refused_with_both_versions(beside: Outside) -> None:
     reseal(beside.folder / "half" / "config.json", confgcn_run=9)
-    naming = ["half/config.json: a run of layout 9, this version of confgcn knows 2"]
+    naming = ["half/config.json: a run of layout 9, this version of confgcn reads layout 2"]
     beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
 
 

@@ -67,7 +67,7 @@ def assert_resumable(
     outside: Outside, ended: Ended, kind: str, undisturbed: dict[str, Path], same: Differences
 ) -> None:
     """The command in the message leads to the bytes of an undisturbed run."""
-    assert "To go on, give the same command with --out run --resume" in ended.errors
+    assert "To continue, repeat the command with --out run --resume" in ended.errors
     for record in (outside.folder / "run").rglob("checkpoints/*.json"):
         read_tensors(record.with_suffix(""))
     outside.accepts(*TRAIN, *OPTIONS[kind], "--resume")
@@ -246,7 +246,7 @@ def test_a_signal_does_not_wait_for_the_work_before_the_first_epoch(
     started = outside.start(*words, before=SLOW_SETUP.format(mark=str(mark)))
     wait_until(mark.is_file)
     ended = stop(outside, started, wait_until, number)
-    assert f"error: stopped at once by {number.name}. To go on, give the same command with --out run" in ended.errors
+    assert f"error: stopped at once by {number.name}. To continue, repeat the command with --out run" in ended.errors
     outside.accepts(*words, "--resume")
     assert differences(run, undisturbed) == []
 

@@ -101,7 +101,7 @@ def test_isolated_and_far_new_nodes_get_finite_answers(parts: tuple[Run, RawGrap
 
 def test_a_graph_changed_on_purpose_takes_no_nodes(small_graph: Graph) -> None:
     run = finished(small_graph, flipped_labels=0.2)
-    with pytest.raises(UsageError, match="changed on purpose"):
+    with pytest.raises(UsageError, match="perturbed graph"):
         predict_new_nodes(run, raw_from_graph(small_graph))
 
 

@@ -191,3 +191,9 @@ def test_nothing_is_overwritten_unasked_and_other_formats_are_refused(run: Path,
     assert (run / "predictions.csv").read_bytes() == before
     with pytest.raises(UsageError, match=r"\.csv or \.parquet"):
         write_predictions(run, tmp_path / "table.xlsx")
+
+
+def test_every_column_is_described_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "run_directory.md").read_text()
+    names = [f"`{column.name}_<label>`" if column.per_class else f"`{column.name}`" for column in COLUMNS]
+    assert [name for name in names if name not in page] == []

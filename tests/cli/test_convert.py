@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,8 @@ from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 
 SUGGESTED = [shlex.split(words) for words in re.findall(r"confgcn (convert [^,\n]+)", convert.__doc__ or "")]
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -55,3 +60,23 @@ def test_a_folder_with_the_name_of_a_data_set_is_pointed_out(place: Path) -> Non
     done = CliRunner().invoke(app, ["inspect", "demo"])
     assert done.exit_code == 0
     assert "demo is the data set of that name; for the file or folder here, give ./demo" in done.stderr
+
+
+def test_converting_there_and_back_keeps_every_byte(command: Command, tables: Path, tmp_path: Path) -> None:
+    source = ("--edges", tables / "edges.csv", "--nodes", tables / "nodes.csv", "--label", "team")
+    assert command("convert", *source, "--out", "a").returncode == 0
+    for start, end in (("a", "b.npz"), ("b.npz", "c.graphml"), ("c.graphml", "d")):
+        result = command("convert", start, "--out", end)
+        assert result.returncode == 0, result.stderr
+    for file in ("nodes.csv", "edges.csv"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "d" / file).read_bytes()
+
+
+def test_a_graph_is_not_written_over_itself(command: Command, tables: Path, tmp_path: Path) -> None:
+    shutil.copytree(tables, tmp_path / "g", ignore=shutil.ignore_patterns("run", "new_*"))
+    before = (tmp_path / "g" / "nodes.csv").read_bytes()
+    for words in (("g",), ("--edges", "g/edges.csv", "--nodes", "g/nodes.csv")):
+        result = command("convert", *words, "--label", "team", "--out", "g", "--overwrite")
+        assert result.returncode == 2
+        assert "not written over itself" in result.stderr
+    assert (tmp_path / "g" / "nodes.csv").read_bytes() == before

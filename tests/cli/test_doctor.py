@@ -58,3 +58,10 @@ def test_extras_and_graphs_that_are_not_there_are_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(downloads, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("CONFGCN_DATA", raising=False)
     assert doctor._data(tmp_path).startswith("found demo; downloaded on first use: ")
+
+
+def test_a_healthy_installation_passes_every_check(command: Command) -> None:
+    result = command("doctor", "--json")
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["healthy"] is True
+    assert "training step" in command("doctor").stdout

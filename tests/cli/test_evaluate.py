@@ -1,4 +1,4 @@
-"""``confgcn evaluate`` and ``confgcn explain`` as a user runs them."""
+"""``confgcn evaluate``."""
 
 from __future__ import annotations
 
@@ -41,26 +41,15 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
     assert {"ece_floor", "calibrated_nll", "auroc_edge", "uniform_trained_accuracy"} <= found.keys()
 
 
-def test_explain_names_the_neighbours(confgcn: Command, run: Path) -> None:
-    printed = json.loads(confgcn("explain", run, "35", "--json").stdout)
-    assert printed["node"] == "35"
-    assert printed["effects"]
-    assert printed["raw_probabilities"].keys() == printed["effects"][0]["change"].keys()
-    assert printed["effects"][0]["neighbour"] in confgcn("explain", run, "35").stdout
+def test_labels_held_out_in_turn_are_evaluated_where_there_is_no_test_set(command: Command, trained: Path) -> None:
+    found = json.loads(command("evaluate", trained, "--json").stdout)
+    assert found["evaluated_on"] == "labels held out in turn"
+    assert 0.5 < found["accuracy"] <= 1
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("evaluate", "{empty}"), 4, "holds no finished run"),
-        (("explain", "{run}", "3x5"), 2, "unknown node of demo '3x5'"),
-    ],
-)
-def test_an_error_has_its_code_and_names_its_cause(
-    confgcn: Command, run: Path, tmp_path: Path, words: tuple[str, ...], code: int, message: str
-) -> None:
-    result = confgcn(*(word.format(empty=tmp_path, run=run) for word in words))
-    assert result.returncode == code
-    assert message in result.stderr
+def test_a_folder_without_a_run_is_refused(command: Command, tmp_path: Path) -> None:
+    result = command("evaluate", tmp_path)
+    assert result.returncode == 4
+    assert "holds no finished run" in result.stderr
     assert "Traceback" not in result.stderr
     assert len(result.stderr) < 2_000

@@ -1,4 +1,4 @@
-"""Options about a graph: what cannot be used is said, with the file that it may have been read from."""
+"""Options about a graph: errors name the option and the file that it may have been read from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(*words: object) -> str:
         ('add-features = "depth"', "depth"),
     ],
 )
-def test_an_option_that_may_stand_in_a_file_is_said_with_the_file(folder: Path, options: str, problem: str) -> None:
+def test_an_error_of_an_option_names_the_file_of_options(folder: Path, options: str, problem: str) -> None:
     config = folder / "options.toml"
     config.write_text(options)
     message = refusal(folder, "--config", config)

@@ -1,4 +1,4 @@
-"""A folder of arrays from the command line: mapped, inspected, trained on; and what is said of a bad one."""
+"""A folder of arrays from the command line: mapped, inspected, trained on; and errors of a bad one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_a_bad_array_is_named_and_nothing_is_left(
     assert {file.name for file in tmp_path.iterdir()} == {"arrays"}
 
 
-def test_a_damaged_graph_and_options_that_mean_nothing_are_told(command: Command, arrays: Path, tmp_path: Path) -> None:
+def test_a_damaged_graph_and_options_without_a_meaning_are_refused(
+    command: Command, arrays: Path, tmp_path: Path
+) -> None:
     assert command("convert", arrays, "--out", "large", "--mapped").returncode == 0
     asked = command("inspect", "large", "--add-features", "degree")
     assert asked.returncode == 2

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 LEFT_OUT = ("tests/faults", "tests/tools/test_fuzz.py")
-UNTIMED = "tests/cli/test_commands.py::test_help_is_quick_and_does_not_import_torch"
+UNTIMED = "tests/cli/test_main.py::test_help_is_quick_and_does_not_import_torch"
 LISTED_BELOW = 90.0  # percent: modules that are worth a look
 
 

@@ -220,23 +220,6 @@ def test_damaged_metrics_of_a_finished_run_are_named_and_made_again(tmp_path: Pa
     assert {**after, "seconds": 0, "runs": []} == {**before, "seconds": 0, "runs": []}
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"seed": -1},
-        {"seed": 2**70},
-        {"seed": "1"},
-        {"seeds": 0},
-        {"threads": 0},
-        {"split_seed": -1},
-        {"if_exists": "no"},
-    ],
-)
-def test_a_request_is_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
-        RunRequest(graph="demo", **wrong)
-
-
 def test_resuming_with_another_kind_of_split_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         run(tmp_path / "run", StopAfter(2), seeds=2, fixed_split=True)
@@ -263,12 +246,6 @@ def test_overwriting_waits_until_the_new_run_is_possible(tmp_path: Path, monkeyp
     with pytest.raises(ResourceError, match=r"bytes, 1,000 are available"):
         run(tmp_path / "run", if_exists="overwrite")
     assert (tmp_path / "run" / "metrics.json").is_file()
-
-
-def test_only_a_graph_without_public_split_moves_its_split_seed() -> None:
-    assert [RunRequest(graph="cora_ml", split_seed=3).split_seed_of(i) for i in range(3)] == [3, 4, 5]
-    assert [RunRequest(graph="cora_ml", split_seed=3, fixed_split=True).split_seed_of(i) for i in range(3)] == [3] * 3
-    assert [RunRequest(graph="cora").split_seed_of(i) for i in range(3)] == [0, 0, 0]
 
 
 @pytest.mark.real_data

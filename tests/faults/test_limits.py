@@ -95,7 +95,7 @@ def test_less_memory_than_the_libraries_take_is_refused_with_both_numbers(
     outside: Outside, words: tuple[Any, ...], kind: int, highest: int
 ) -> None:
     needed = 2**30 if kind == resource.RLIMIT_AS else 2**29
-    naming = ["not enough memory", f"may take {highest:,} bytes", f"needs {needed:,}"]
+    naming = ["not enough memory", f"may use {highest:,} bytes", f"needs {needed:,}"]
     outside.refuses(*words, code=4, naming=naming, limits={kind: highest})
 
 

@@ -147,7 +147,7 @@ def test_without_features_they_must_be_asked_for(tables: Tables) -> None:
     naming = ["there are no features", "--add-features degree, positional, identity"]
     tables.refuses_to_train(naming=naming)
     tables.refuses_to_train(
-        "--features", "identity", code=2, naming=["--features identity: there is no such file", "--add-features"]
+        "--features", "identity", code=2, naming=["--features identity: no such file", "--add-features"]
     )
     tables.refuses_to_train("--add-features", "random", code=2, naming=["'random'", "degree, identity, positional"])
     tables.train("--add-features", "degree,identity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 from collections.abc import Iterator
@@ -79,6 +80,14 @@ def check_memory(method: nn.Module) -> None:
             f"not enough memory: the weights, their gradients and the optimiser need {needed:,} bytes, "
             f"{describe_available()}; try a smaller hidden_dim or num_layers"
         )
+
+
+def require_memory(size: int, purpose: str) -> None:
+    """Raise an error that can be caught where this many bytes cannot be reserved."""
+    try:
+        mmap.mmap(-1, max(1, size)).close()  # reserved and not touched
+    except OSError:
+        raise MemoryError(f"{size} bytes {purpose}") from None
 
 
 def available_memory() -> int:

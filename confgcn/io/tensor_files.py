@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.atomic_files import Block, write_blocks
 from confgcn.io.checksums import digest, refuse_pickle
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
+from confgcn.io.memory import require_memory
 
 ALIGNMENT = 8  # of the first tensor: the header is padded with spaces
 # The format's names, in the order in which the library writes tensors: the widest numbers first.
@@ -36,7 +36,7 @@ DTYPES = {
 
 def write_tensors(stem: Path, tensors: dict[str, Tensor], record: dict[str, Any]) -> None:
     """Write ``<stem>.safetensors``, then ``<stem>.json`` with the record and the checksum of the tensors."""
-    _require_memory(sum(value.nbytes for value in tensors.values() if not value.is_contiguous()))
+    require_memory(sum(value.nbytes for value in tensors.values() if not value.is_contiguous()), "to save the weights")
     checksum = write_blocks(stem.with_suffix(".safetensors"), safetensors_blocks(tensors))
     write_checksummed_json(stem.with_suffix(".json"), {**record, "tensors_sha256": checksum})
 
@@ -77,11 +77,3 @@ def _header(tensors: Mapping[str, Tensor]) -> bytes:
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     return len(text).to_bytes(8, "little") + text
-
-
-def _require_memory(size: int) -> None:
-    """Raise an error that can be caught, before anything is written."""
-    try:
-        mmap.mmap(-1, max(1, size)).close()  # reserved and not touched
-    except OSError:
-        raise MemoryError(f"{size} bytes to save the weights") from None

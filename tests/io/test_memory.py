@@ -179,3 +179,9 @@ def test_files_of_another_form_are_as_none(tmp_path: Path, file: str) -> None:
 def test_the_groups_of_this_process_can_be_read() -> None:
     left = left_by_container()
     assert left is None or isinstance(left, int)
+
+
+def test_memory_that_cannot_be_reserved_is_an_error_with_its_purpose() -> None:
+    memory.require_memory(2**20, "to read a table")
+    with pytest.raises(MemoryError, match=rf"{2**62} bytes to read a table"):
+        memory.require_memory(2**62, "to read a table")

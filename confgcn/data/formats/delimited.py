@@ -27,8 +27,10 @@ from confgcn.data.formats.csv_lines import BYTE_ORDER_MARK, LineNumbers, Records
 from confgcn.data.formats.table import Column, Table, plain_numbers
 from confgcn.exceptions import DataError, brief
 from confgcn.graph.validation import shown
+from confgcn.io.memory import require_memory
 
 BLOCK_BYTES = 2**24  # that are parsed at once
+READER_BYTES = 2**28  # for the thread that pyarrow reads with, and its blocks
 LONGEST_BLOCK = 2**31 - 1  # that pyarrow parses at once
 
 _NEEDS_QUOTES = re.compile(r"""[",;\t\r\n#]|^\s|\s$""")
@@ -133,6 +135,7 @@ def _without_skipped(cell_or_skipped: re.Pattern[bytes], content: bytes | memory
 
 
 def _parsed(path: Path, text: _Separated, is_text: Callable[[str], bool]) -> _Columns:
+    require_memory(READER_BYTES, "to read a table")  # where its thread finds none, the C library ends the process
     block_bytes = BLOCK_BYTES
     while True:
         columns = _Columns(text.header, is_text)

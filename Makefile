@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 RESULTS := benchmarks/results
 
-# The benchmark files, where they lie beside the project; elsewhere they are downloaded or the tests say what they skip.
+# The benchmark files, if they are beside the project; otherwise they are downloaded, or the tests are skipped.
 ifndef CONFGCN_DATA
 export CONFGCN_DATA := $(abspath $(wildcard ../shared/data))
 endif
@@ -25,7 +25,7 @@ $(INSTALLED): pyproject.toml setup.py $(wildcard confgcn/kernels/*.cpp confgcn/k
 demo: setup
 	$(BIN)/confgcn train demo
 
-# Three at a time, for two cores: many tests wait for processes that they have started.
+# Three at a time on two cores: many tests wait for processes that they have started.
 test: check
 	$(BIN)/python -m pytest --numprocesses 3 -m 'not slow'
 
@@ -39,7 +39,7 @@ docs: setup
 	CONFGCN_DOCS_NOTEBOOKS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 	@echo 'build/docs/index.html'
 
-# The report is tested in a real browser, where there is one; elsewhere these tests are skipped and say so.
+# The report is tested in a real browser; without one these tests are skipped.
 browser:
 	@command -v chromium chromedriver > /dev/null || (apt-get -qq update && apt-get -qq install --yes chromium chromium-driver)
 
@@ -49,7 +49,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# How far the tests can be trusted, and the program with files and machines that misbehave (docs/reliability.md).
+# Coverage of the tests, and behaviour with damaged files and failing machines (docs/reliability.md).
 
 coverage: setup
 	$(BIN)/python tools/line_coverage.py --out $(RESULTS)/coverage.json
@@ -69,7 +69,7 @@ mutation: setup
 
 audit: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[audit]'
-	$(BIN)/pip-audit --strict --skip-editable  # strict: a package that could not be looked up is an error
+	$(BIN)/pip-audit --strict --skip-editable  # strict: a package without an entry is an error
 
 bench: setup
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[bench]'

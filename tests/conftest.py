@@ -187,7 +187,7 @@ def small_graph() -> Graph:
 
 @pytest.fixture
 def data_dir() -> Path:
-    """The folder of the benchmark files, or a skip that says what is missing."""
+    """The folder of the benchmark files, or a skip that names what is missing."""
     folder = Path(os.environ.get("CONFGCN_DATA") or Path(__file__).parents[2] / "shared" / "data")
     if not folder.is_dir():
         pytest.skip(f"the benchmark files are not in {folder}: set CONFGCN_DATA to their folder")

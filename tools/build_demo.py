@@ -3,7 +3,7 @@
     python tools/build_demo.py FOLDER_WITH_THE_TWO_FILES [OUTPUT]
 
 Papers are sorted by id and citations by their ends, so the order of lines in the files changes no byte of the
-output. ``docs/data.md`` says where the files come from.
+output. ``docs/data.md`` names the origin of the files.
 """
 
 from __future__ import annotations

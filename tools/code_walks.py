@@ -1,4 +1,4 @@
-"""How much code a reader meets: files on a user's path, calls in one training epoch, lines and modules.
+"""How much code a reader has to read: files on a user's path, calls in one training epoch, lines and modules.
 
 Two commands are run under Python's own profiler hook, and what is counted is code of this project alone:
 

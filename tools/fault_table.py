@@ -1,8 +1,8 @@
-"""Write the rows of docs/reliability.md: every one of tests/faults/faults.toml, and what the tests that carry it found.
+"""Write the rows of docs/reliability.md: every one of tests/faults/faults.toml, and the outcomes of its tests.
 
     python tools/fault_table.py
 
-runs the fault suite; ``tests/faults/test_the_list.py`` says when the table lags behind the tests.
+runs the fault suite; ``tests/faults/test_the_list.py`` fails while the table does not match the tests.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DOCUMENT = ROOT / "docs" / "reliability.md"
 RECORD = ROOT / "benchmarks" / "results" / "faults.json"
 BEGIN, END = "<!-- rows -->", "<!-- end -->"
 OUTCOMES = ("passed", "failed", "skipped")
-KILLED = "P01", "test_kills.py::test_a_killed_run_is_whole_and_goes_on_to_the_same_bytes"  # each case is a kill
+KILLED = "P01", "test_kills.py::test_a_killed_run_is_whole_and_resumes_to_the_same_bytes"  # each case is a kill
 Outcomes = dict[str, dict[str, Counter[str]]]  # row -> test -> how many of its cases passed, failed, were skipped
 
 
 class Recorder:
-    """A plugin of pytest that keeps what became of the tests of each row."""
+    """A plugin of pytest that counts the outcomes of the tests of each row."""
 
     def __init__(self) -> None:
         self.outcomes: Outcomes = defaultdict(lambda: defaultdict(Counter))
@@ -58,7 +58,7 @@ def line(row: str, fault: dict[str, str], tests: dict[str, Counter[str]]) -> str
     found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     where = "<br>".join(f"`{test}`" for test in sorted(tests))
     differs = f" (differs from the list: {cell(fault['differs'])})" if "differs" in fault else ""
-    shown = f"{found}: {where}" if tests else f"not tested: {fault.get('why_not', 'nobody has yet')}"
+    shown = f"{found}: {where}" if tests else f"not tested: {fault.get('why_not', 'no test yet')}"
     return f"| {row} | {fault['severity']} | {cell(fault['fault'])} | {cell(fault['expected'])}{differs} | {shown} |"
 
 

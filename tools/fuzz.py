@@ -1,4 +1,4 @@
-"""Try every reader of users' files on damaged ones; exit 1 if any of them does what it must not.
+"""Try every reader of users' files on damaged ones; exit 1 on a fault.
 
     python tools/fuzz.py                                     20,000 files
     python tools/fuzz.py --seed 7 --minutes 30               as many as there is time for
@@ -31,20 +31,20 @@ SECONDS_BETWEEN = 2.0
 
 
 class Watch:
-    """Counts outcomes, says how far it is, and keeps the file of every fault."""
+    """Counts outcomes, prints the progress, and keeps the file of every fault."""
 
     def __init__(self, seed: int, keep: Path) -> None:
         self.seed, self.keep = seed, keep
         self.tallies: dict[str, Tally] = {}
-        self.began = self.said = time.monotonic()
+        self.began = self.printed = time.monotonic()
 
     def __call__(self, reader: Reader, outcome: Outcome) -> None:
         self.tallies.setdefault(reader.name, Tally()).add(outcome)
         if outcome.fault:
             self._keep(reader, outcome)
-        if time.monotonic() - self.said > SECONDS_BETWEEN:
-            self.said = time.monotonic()
-            rate = self.cases / (self.said - self.began)
+        if time.monotonic() - self.printed > SECONDS_BETWEEN:
+            self.printed = time.monotonic()
+            rate = self.cases / (self.printed - self.began)
             print(f"{self.cases:,} files, {rate:.0f} a second, {self.faults} faults", file=sys.stderr)
 
     @property
@@ -69,16 +69,16 @@ class Watch:
 
 
 def main() -> None:
-    """Parse, try, tell."""
-    asked = _options().parse_args()
+    """Run the trials and print a table."""
+    given = _options().parse_args()
     with tempfile.TemporaryDirectory() as folder:
         readers = all_readers(Path(folder))
-        watch = Watch(asked.seed, asked.keep)
-        run(_batches(readers, asked), seed=asked.seed, watch=watch)
+        watch = Watch(given.seed, given.keep)
+        run(_batches(readers, given), seed=given.seed, watch=watch)
     record = _record(watch)
     print(_table(record["readers"]))
-    if asked.out:
-        asked.out.write_text(json.dumps(record, indent=2) + "\n")
+    if given.out:
+        given.out.write_text(json.dumps(record, indent=2) + "\n")
     print(f"{watch.cases:,} files in {record['seconds']:.0f} s, {watch.faults} faults")
     sys.exit(1 if watch.faults else 0)
 
@@ -95,14 +95,14 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _batches(readers: dict[str, Reader], asked: argparse.Namespace) -> Any:
-    wanted = {name: reader for name, reader in readers.items() if name.startswith(asked.reader or "")}
+def _batches(readers: dict[str, Reader], given: argparse.Namespace) -> Any:
+    wanted = {name: reader for name, reader in readers.items() if name.startswith(given.reader or "")}
     if not wanted:
-        sys.exit(f"no reader {asked.reader!r}: choose from {', '.join(readers)}")
-    if asked.case is not None:
-        return [(readers[asked.reader], [asked.case])]
-    cases = asked.cases if asked.cases or asked.minutes else CASES
-    return _until(batches_of(wanted, cases), asked.minutes)
+        sys.exit(f"no reader {given.reader!r}: choose from {', '.join(readers)}")
+    if given.case is not None:
+        return [(readers[given.reader], [given.case])]
+    cases = given.cases if given.cases or given.minutes else CASES
+    return _until(batches_of(wanted, cases), given.minutes)
 
 
 def _until(batches: Any, minutes: float | None) -> Any:
@@ -114,7 +114,7 @@ def _until(batches: Any, minutes: float | None) -> Any:
 
 
 def _record(watch: Watch) -> dict[str, Any]:
-    """What docs/reliability.md says of it; a fault of each kind is counted, of most there should be none."""
+    """The numbers for docs/reliability.md, with the faults of each kind."""
     readers = {name: as_record(tally) for name, tally in sorted(watch.tallies.items())}
     kinds = Counter(outcome.fault for tally in watch.tallies.values() for outcome in tally.faults)
     return {

@@ -1,9 +1,9 @@
-"""How many lines of the package do the tests run, at least? Those that are run in processes of their own count too.
+"""The share of the package's lines that the tests run, including those run in other processes.
 
     python tools/line_coverage.py [--out FILE]
 
-Fails where a test does, or where the share is below the one that pyproject.toml asks for. Tests that limit the memory,
-the time or the files of a process are left out, for counting lines takes of all three. So the share is a lower bound.
+Fails where a test does, or where the share is below the bound in pyproject.toml. Tests that limit the memory,
+the time or the files of a process are left out, because counting lines needs all three. So the share is a lower bound.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LISTED_BELOW = 90.0  # percent: modules that are worth a look
 
 
 def summary(report: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a report of coverage.py: the whole, and the modules that were run least."""
+    """A summary of a report of coverage.py: the total, and the modules with the least coverage."""
     modules = {file: entry["summary"]["percent_covered"] for file, entry in report["files"].items()}
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -36,10 +36,10 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run the tests, tell, keep."""
+    """Run the tests, print and write the summary."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="write a summary as JSON")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         details = Path(folder) / "coverage.json"
         reports = ["--cov-report=term:skip-covered", f"--cov-report=json:{details}"]
@@ -47,8 +47,8 @@ def main() -> int:
         code = pytest.main(["--numprocesses", "2", *chosen, "--cov", *reports])
         found = summary(json.loads(details.read_text()))
     print(json.dumps(found, indent=2))
-    if asked.out:
-        asked.out.write_text(json.dumps(found, indent=2) + "\n")
+    if given.out:
+        given.out.write_text(json.dumps(found, indent=2) + "\n")
     return int(code)
 
 

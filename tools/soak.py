@@ -1,10 +1,10 @@
-"""Train, kill, resume, report, evaluate and predict, round after round; exit 1 if a round ends otherwise than in peace.
+"""Train, kill, resume, report, evaluate and predict, round after round; exit 1 if a result differs.
 
     python tools/soak.py                                       ten minutes
     python tools/soak.py --minutes 60 --seed 7                 longer, with other plans
     python tools/soak.py --out benchmarks/results/soak.jsonl   and keep a line of JSON for every round
 
-In every round commands are carried out twice: once in peace, once by processes that get SIGKILL, SIGINT, SIGTERM or
+In every round commands are carried out twice: once undisturbed, once by processes that get SIGKILL, SIGINT, SIGTERM or
 SIGHUP at random moments and are begun again. All files must be the same in the end, but for the seconds that it took.
 """
 
@@ -31,15 +31,15 @@ MOST_SHOWN = 1_000  # characters of what is wrong with a round; its record has a
 
 def main(words: Sequence[str] | None = None) -> int:
     """Rounds until the time is over; 1 if one of them was not as it should be."""
-    asked = _options().parse_args(words)
+    given = _options().parse_args(words)
     records: list[dict[str, Any]] = []
-    ends = time.monotonic() + 60 * asked.minutes
-    while time.monotonic() < ends and len(records) < asked.rounds:
-        records.append(_round(len(records), asked))
-        _keep(records[-1], asked.out)
+    ends = time.monotonic() + 60 * given.minutes
+    while time.monotonic() < ends and len(records) < given.rounds:
+        records.append(_round(len(records), given))
+        _keep(records[-1], given.out)
         _show(records, seconds_left=ends - time.monotonic())
     different = sum(not record["equal"] for record in records)
-    print(f"{len(records)} rounds, {_total(records)} signals, {different} rounds that ended otherwise than in peace")
+    print(f"{len(records)} rounds, {_total(records)} signals, {different} rounds with a difference")
     return int(different > 0 or not records)
 
 
@@ -53,17 +53,17 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _round(number: int, asked: argparse.Namespace) -> dict[str, Any]:
-    random = Random(f"{asked.seed}/{number}")  # noqa: S311
+def _round(number: int, given: argparse.Namespace) -> dict[str, Any]:
+    random = Random(f"{given.seed}/{number}")  # noqa: S311
     plan, began = draw(random), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         outcome = play(plan, Path(folder), random)
         if not outcome.equal:
-            asked.keep.mkdir(parents=True, exist_ok=True)
+            given.keep.mkdir(parents=True, exist_ok=True)
             shutil.copytree(
-                folder, tempfile.mkdtemp(prefix=f"{asked.seed}-{number}-", dir=asked.keep), dirs_exist_ok=True
+                folder, tempfile.mkdtemp(prefix=f"{given.seed}-{number}-", dir=given.keep), dirs_exist_ok=True
             )
-    return _record(number, asked.seed, plan, outcome, time.monotonic() - began)
+    return _record(number, given.seed, plan, outcome, time.monotonic() - began)
 
 
 def _record(number: int, seed: int, plan: Plan, outcome: Outcome, seconds: float) -> dict[str, Any]:

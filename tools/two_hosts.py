@@ -1,10 +1,10 @@
-"""Two hosts for real: two network namespaces with addresses of their own, torchrun in each, and a link that is cut.
+"""Two hosts: two network namespaces with addresses of their own, torchrun in each, and a link that is cut.
 
     python tools/two_hosts.py [--out FILE]
 
 Needs root and the command ip. Trains on the demo graph from both hosts, compares the run with that of two workers on
 one host, byte for byte; begins again, kills the worker of either host in turn, and lets the two torchruns start the job
-anew; then begins once more, cuts the link in mid-training, and waits for both ends to say what happened.
+anew; then begins once more, cuts the link in mid-training, and waits until both ends have reported an error.
 Names are those of this process, so that two may run at once; nothing leaves the namespaces.
 """
 
@@ -44,20 +44,20 @@ Hosts = tuple[Host, Host]
 
 
 def main() -> int:
-    """Run both, tell, keep."""
+    """Run both, print and write the findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="write what was found as JSON")
-    asked = parser.parse_args()
+    given = parser.parse_args()
     with two_hosts() as hosts, tempfile.TemporaryDirectory() as folder:
         found = {"date": datetime.now(UTC).date().isoformat(), **trained(Path(folder), hosts)}
         found |= restarted(Path(folder), hosts) | cut(Path(folder), hosts)
     print(json.dumps(found, indent=2))
-    if asked.out:
-        asked.out.write_text(json.dumps(found, indent=2) + "\n")
-    return 0 if is_as_it_should(found) else 1
+    if given.out:
+        given.out.write_text(json.dumps(found, indent=2) + "\n")
+    return 0 if is_as_expected(found) else 1
 
 
-def is_as_it_should(found: dict[str, Any]) -> bool:
+def is_as_expected(found: dict[str, Any]) -> bool:
     """The same bytes from two hosts, killed or not; after the cut neither ends well, silently, or not at all."""
     ends = zip(found["exit_codes_after_cut"], found["seconds_after_cut"], found["errors_after_cut"], strict=True)
     same = all(value for name, value in found.items() if name.startswith("same_"))
@@ -133,7 +133,7 @@ def restarted(folder: Path, hosts: Hosts, *, epochs: int = 600) -> dict[str, Any
 
 
 def cut(folder: Path, hosts: Hosts) -> dict[str, Any]:
-    """Cut the link once there is a checkpoint; how long until both have ended, and what do they say?"""
+    """Cut the link once there is a checkpoint; how long until both have ended, and with which errors?"""
     jobs = [started(folder, host, hosts[0], "train", "shards", *ENDLESS, "--out", "cut") for host in hosts]
     next_checkpoint(folder / "cut")
     time.sleep(1.0)
@@ -141,11 +141,11 @@ def cut(folder: Path, hosts: Hosts) -> dict[str, Any]:
     ended = seconds_until_ended(jobs, time.monotonic() + PATIENCE)
     for job in jobs:
         job.kill()
-    said = [job.communicate()[1].splitlines() for job in jobs]
+    errors = [job.communicate()[1].splitlines() for job in jobs]
     return {
         "seconds_after_cut": ended,
         "exit_codes_after_cut": [job.returncode for job in jobs],
-        "errors_after_cut": [[line for line in lines if line.startswith("error:")] for lines in said],
+        "errors_after_cut": [[line for line in lines if line.startswith("error:")] for lines in errors],
     }
 
 
@@ -161,10 +161,10 @@ def seconds_until_ended(jobs: Sequence[subprocess.Popen[str]], deadline: float) 
 
 def wait_for(jobs: Sequence[subprocess.Popen[str]]) -> None:
     """Until all have ended well."""
-    said = [job.communicate(timeout=PATIENCE)[1] for job in jobs]
+    errors = [job.communicate(timeout=PATIENCE)[1] for job in jobs]
     if any(job.returncode for job in jobs):
         ends = (f"host {number}, exit code {job.returncode}:" for number, job in enumerate(jobs, 1))
-        raise SystemExit("\n".join(text for pair in zip(ends, said, strict=True) for text in pair))
+        raise SystemExit("\n".join(text for pair in zip(ends, errors, strict=True) for text in pair))
 
 
 def next_checkpoint(run: Path, *, after: str = "") -> None:
@@ -205,11 +205,11 @@ def are_the_same(folder: Path, one: str, other: str) -> bool:
 
 
 def started(folder: Path, host: Host, first: Host, *words: str, restarts: int = 0) -> subprocess.Popen[str]:
-    """torchrun on one of the hosts, which meet at the first."""
-    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{first.address}:{PORT}", "--rdzv-id", words[-1]]
-    meeting += ["--rdzv-conf", f"is_host={int(host == first)}"]
-    meeting += ["--local-addr", host.address, "--max-restarts", str(restarts)]
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", *meeting]
+    """torchrun on one of the hosts, whose rendezvous is at the first."""
+    rendezvous = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{first.address}:{PORT}", "--rdzv-id", words[-1]]
+    rendezvous += ["--rdzv-conf", f"is_host={int(host == first)}"]
+    rendezvous += ["--local-addr", host.address, "--max-restarts", str(restarts)]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", *rendezvous]
     command = ["ip", "netns", "exec", host.name, *launcher, "-m", "confgcn", *words]
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": host.end}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -1,4 +1,4 @@
-"""Faults from outside: the command line in a process of its own, what it says, and what it leaves behind.
+"""Faults from outside: the command line in a process of its own, its messages, and the files that it leaves.
 
 A test of a fault carries ``@pytest.mark.fault("G01", ...)``, the rows of ``faults.toml`` that it shows; the table in
 ``docs/reliability.md`` is written from these marks by ``python tools/fault_table.py``.
@@ -44,12 +44,18 @@ f,q,train,0,2
 g,q,validation,0,3
 h,,,0.5,2
 """
-# Records the signals that a run handles, as files signal-1, signal-2, ..., and waits for them.
+# Records the signals that a run handles, as files signal-1, signal-2, ..., and waits for them. The file seconds has the
+# time of the processor from the first signal to the end.
 HANDLING_SIGNALS = """
 import os, time
+from multiprocessing.util import Finalize
+from pathlib import Path
 from confgcn.io.signals import StopRequest
 handled, handle = [], StopRequest.handle
 def record(self, number, frame):
+    if not handled:
+        began = time.process_time()
+        Finalize(None, lambda: Path("{place}/seconds").write_text(str(time.process_time() - began)), exitpriority=0)
     handled.append(number)
     os.close(os.open(f"{place}/signal-{{len(handled)}}", os.O_CREAT))
     handle(self, number, frame)
@@ -75,7 +81,6 @@ for callback in (Checkpointer, StopOnSignal):
 """
 # The first file that is written after the given one exists waits for signals.
 WAITING_IN_A_WRITE = """
-from pathlib import Path
 def wait_in_a_write(number):
     if Path({after!r}).exists():
         Path(f"{place}/waits").touch()
@@ -97,7 +102,7 @@ QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200", 
 
 
 class Outside:
-    """``confgcn`` in a folder of its own, as a user meets it."""
+    """``confgcn`` in a folder of its own, as a user runs it."""
 
     saving_always, writing_slowly = SAVING_ALWAYS, WRITING_SLOWLY
 

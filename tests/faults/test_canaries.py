@@ -81,7 +81,7 @@ NEW_PLACES: list[tuple[str, tuple[Any, ...]]] = [
     ("z.graphml", ("predict", "run", "--graph", "z.graphml")),
 ]
 PLACES = [*GRAPH_PLACES, *SETTINGS_PLACES, *NEW_PLACES]
-NOT_AS_ARRAYS = ("x.npy", "cora_ml/cora_ml.npz")  # a graph is no lone array, and an array that is missing is said first
+NOT_AS_ARRAYS = ("x.npy", "cora_ml/cora_ml.npz")  # a graph is no lone array, and a missing array is reported first
 CITATION = [f"{matrix}_{part}" for matrix in ("adj", "attr") for part in ("data", "indices", "indptr", "shape")]
 
 
@@ -110,8 +110,8 @@ def canaries(script: Callable[[str], ModuleType]) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def sound(outside_before: Outside) -> Path:
-    """One sound file for every place: a graph, planetoid files, a finished and an unfinished run, results."""
+def valid(outside_before: Outside) -> Path:
+    """One valid file for every place: a graph, planetoid files, a finished and an unfinished run, results."""
     folder = outside_before.folder
     outside_before.write_graph()
     outside_before.write("space.toml", "hidden_dim = [4]\nepochs = [1]")
@@ -159,8 +159,8 @@ def write_planetoid(folder: Path) -> None:
 
 
 @pytest.fixture
-def place(sound: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(sound, tmp_path / "place"))
+def place(valid: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(valid, tmp_path / "place"))
 
 
 def ended(place: Path, *words: Any) -> tuple[int, str]:
@@ -185,7 +185,7 @@ def put(place: Path, file: str, content: bytes) -> None:
 
 
 @pytest.mark.fault("S01", "S02", "S03")
-def test_the_canaries_do_fire_where_somebody_lets_them(canaries: dict[str, bytes], tmp_path: Path) -> None:
+def test_the_canaries_run_where_files_are_loaded_as_objects(canaries: dict[str, bytes], tmp_path: Path) -> None:
     assert tuple(canaries) == KINDS
     for kind, content in canaries.items():
         stream = io.BytesIO(content)
@@ -209,9 +209,7 @@ def codes(file: str, kind: str) -> tuple[int, ...]:
 
 @pytest.mark.fault("S01", "S02", "S03", "N07")
 @pytest.mark.parametrize(("file", "words"), PLACES, ids=lambda value: value if isinstance(value, str) else "")
-def test_no_place_of_an_input_wakes_a_canary(
-    place: Path, canaries: dict[str, bytes], file: str, words: tuple[Any, ...]
-) -> None:
+def test_no_input_file_runs_code(place: Path, canaries: dict[str, bytes], file: str, words: tuple[Any, ...]) -> None:
     for kind, content in canaries.items():
         put(place, file, content)
         code, message = ended(place, *words)
@@ -221,11 +219,11 @@ def test_no_place_of_an_input_wakes_a_canary(
 
 @pytest.mark.fault("S01", "S02", "S03", "N07")
 @pytest.mark.parametrize("number", range(0, len(PLACES), 3), ids=lambda number: PLACES[number][0])
-def test_from_outside_the_file_is_refused_by_name(
-    outside: Outside, sound: Path, canaries: dict[str, bytes], number: int
+def test_the_command_names_the_refused_file(
+    outside: Outside, valid: Path, canaries: dict[str, bytes], number: int
 ) -> None:
     file, words = PLACES[number]
-    shutil.copytree(sound, outside.folder, dirs_exist_ok=True)
+    shutil.copytree(valid, outside.folder, dirs_exist_ok=True)
     kind = KINDS[number % len(KINDS)]
     put(outside.folder, file, canaries[kind])
     before = contents_of(outside.folder)
@@ -238,10 +236,10 @@ def test_from_outside_the_file_is_refused_by_name(
 @pytest.mark.fault("S01")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("pickle")])
 @pytest.mark.parametrize("part", [part for part in SUFFIXES if part != "test.index"])
-def test_the_refused_name_of_a_planetoid_file_is_said(
-    outside: Outside, sound: Path, canaries: dict[str, bytes], part: str, kind: str
+def test_the_error_names_the_refused_global_of_a_planetoid_file(
+    outside: Outside, valid: Path, canaries: dict[str, bytes], part: str, kind: str
 ) -> None:
-    shutil.copytree(sound / "small", outside.folder / "small")
+    shutil.copytree(valid / "small", outside.folder / "small")
     put(outside.folder, f"small/ind.small.{part}", canaries[kind])
     outside.refuses("inspect", "small", code=6, naming=[f"ind.small.{part}", "refused the global", "mkdir"])
 
@@ -249,9 +247,9 @@ def test_the_refused_name_of_a_planetoid_file_is_said(
 @pytest.mark.fault("S03")
 @pytest.mark.parametrize("name", ["f.npy", "f.npz"])
 def test_an_array_of_objects_is_refused_as_unsafe(
-    outside: Outside, sound: Path, canaries: dict[str, bytes], name: str
+    outside: Outside, valid: Path, canaries: dict[str, bytes], name: str
 ) -> None:
-    shutil.copytree(sound / "mygraph", outside.folder / "mygraph")
+    shutil.copytree(valid / "mygraph", outside.folder / "mygraph")
     put(outside.folder, name, canaries[name[2:]])
     outside.refuses("inspect", *TABLES, "--features", name, code=6, naming=[name, "object array"])
 
@@ -271,7 +269,7 @@ def test_each_array_of_a_citation_graph_is_refused_where_it_holds_objects(
 
 
 @pytest.mark.fault("S03")
-def test_an_entry_that_nobody_asked_for_is_never_opened(place: Path, canaries: dict[str, bytes]) -> None:
+def test_an_entry_that_is_not_needed_is_never_read(place: Path, canaries: dict[str, bytes]) -> None:
     arrays = {"features": np.ones((24, 2)), "ids": np.array([f"n{node}" for node in range(24)])}
     np.savez(place / "f.npz", **arrays)
     with zipfile.ZipFile(place / "f.npz", "a") as archive:
@@ -279,15 +277,15 @@ def test_an_entry_that_nobody_asked_for_is_never_opened(place: Path, canaries: d
     assert ended(place, "inspect", *TABLES, "--features", "f.npz") == (0, "")
 
 
-def files_of_a_run(sound: Path) -> list[str]:
-    return sorted(file.name for file in (sound / "run").iterdir() if file.is_file())
+def files_of_a_run(valid: Path) -> list[str]:
+    return sorted(file.name for file in (valid / "run").iterdir() if file.is_file())
 
 
 @pytest.mark.fault("S02")
 @pytest.mark.parametrize("forged", [False, True], ids=["found", "forged"])
-def test_no_file_of_a_run_wakes_a_canary(place: Path, sound: Path, canaries: dict[str, bytes], forged: bool) -> None:
-    """Also where somebody who knows the checksums has put it there."""
-    known = [name for name in files_of_a_run(sound) if name not in (SUMS, "run.lock", "estimator.json")]
+def test_no_file_of_a_run_runs_code(place: Path, valid: Path, canaries: dict[str, bytes], forged: bool) -> None:
+    """Even where the file was written with valid checksums."""
+    known = [name for name in files_of_a_run(valid) if name not in (SUMS, "run.lock", "estimator.json")]
     for name in known if forged else [*known, SUMS]:
         for content in canaries.values():
             put(place, f"run/{name}", content)
@@ -296,12 +294,12 @@ def test_no_file_of_a_run_wakes_a_canary(place: Path, sound: Path, canaries: dic
             code, message = ended(place, "explain", "run", "n1")
             assert code in ((0,) if forged and name in UNREAD else (3, 6)), (name, message)
             assert code == 0 or name in message
-        shutil.copy(sound / "run" / name, place / "run" / name)
+        shutil.copy(valid / "run" / name, place / "run" / name)
 
 
 @pytest.mark.fault("S02")
 @pytest.mark.parametrize("kind", ["pickle0", "torch"])
-def test_the_record_of_an_estimator_and_a_lock_wake_none(place: Path, canaries: dict[str, bytes], kind: str) -> None:
+def test_a_saved_estimator_and_a_lock_run_no_code(place: Path, canaries: dict[str, bytes], kind: str) -> None:
     put(place, "run/run.lock", canaries[kind])
     assert ended(place, "report", "run", "--out", "page.html") == (0, "")
     put(place, "run/estimator.json", canaries[kind])
@@ -313,16 +311,16 @@ def test_the_record_of_an_estimator_and_a_lock_wake_none(place: Path, canaries: 
 @pytest.mark.fault("S02")
 @pytest.mark.parametrize("words", [("evaluate",), ("explain", "n1"), ("predict", "--out", "x.csv"), ("report",)])
 def test_every_command_refuses_a_model_that_is_a_pickle(
-    outside: Outside, sound: Path, canaries: dict[str, bytes], words: tuple[str, ...]
+    outside: Outside, valid: Path, canaries: dict[str, bytes], words: tuple[str, ...]
 ) -> None:
-    shutil.copytree(sound / "run", outside.folder / "run")
+    shutil.copytree(valid / "run", outside.folder / "run")
     put(outside.folder, "run/model.safetensors", canaries["torch"])
     command, *rest = words
     outside.refuses(command, "run", *rest, code=6, naming=["model.safetensors: is a pickle", "remove it"])
 
 
 @pytest.mark.fault("S02")
-def test_a_checkpoint_that_is_a_pickle_is_refused_and_one_of_objects_is_passed_over_by_name(
+def test_a_checkpoint_that_is_a_pickle_is_refused_and_one_of_objects_is_skipped_by_name(
     place: Path, canaries: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = sorted(file.name for file in (place / "half" / "checkpoints").iterdir())
@@ -331,7 +329,7 @@ def test_a_checkpoint_that_is_a_pickle_is_refused_and_one_of_objects_is_passed_o
         shutil.rmtree(place / "run2", ignore_errors=True)
         shutil.copytree(place / "half", place / "run2")
         put(place, f"run2/checkpoints/{names[-1 - number % 2]}", content)
-        put(place, "run2/checkpoints/epoch-0000009.pt", content)  # which nobody looks at
+        put(place, "run2/checkpoints/epoch-0000009.pt", content)  # which is never read
         code, message = ended(place, *resumed)
         if kind in ("npy", "npz"):
             assert (code, message) == (0, "")
@@ -354,7 +352,7 @@ def written_in_two(stem: Path) -> list[str]:
 
 
 @pytest.mark.fault("S02")
-def test_no_file_of_a_checkpoint_of_several_processes_wakes_a_canary(
+def test_no_checkpoint_file_of_several_workers_runs_code(
     place: Path, canaries: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     newest = max((place / "half" / "checkpoints").glob("*.json")).with_suffix("")
@@ -372,14 +370,14 @@ def test_no_file_of_a_checkpoint_of_several_processes_wakes_a_canary(
 
 
 @pytest.mark.fault("S02", "S03")
-def test_no_file_of_shards_wakes_a_canary_whose_checksum_fits(place: Path, canaries: dict[str, bytes]) -> None:
-    sound = read_checksummed_json(place / "shards" / MANIFEST)
-    for name in sound["files"]:
+def test_no_shard_file_with_a_valid_checksum_runs_code(place: Path, canaries: dict[str, bytes]) -> None:
+    valid = read_checksummed_json(place / "shards" / MANIFEST)
+    for name in valid["files"]:
         before = (place / "shards" / name).read_bytes()
         for kind, content in canaries.items():
             put(place, f"shards/{name}", content)
-            forged = {**sound["files"], name: file_digest(place / "shards" / name)}
-            write_checksummed_json(place / "shards" / MANIFEST, {**sound, "files": forged})
+            forged = {**valid["files"], name: file_digest(place / "shards" / name)}
+            write_checksummed_json(place / "shards" / MANIFEST, {**valid, "files": forged})
             code, message = ended(place, "inspect", "shards")
             assert code in ((6,) if kind == "npy" and name.endswith(".npy") else (3, 6)), (name, kind, message)
             assert Path(name).name in message
@@ -387,11 +385,11 @@ def test_no_file_of_shards_wakes_a_canary_whose_checksum_fits(place: Path, canar
 
 
 @pytest.mark.fault("S02")
-def test_where_every_checkpoint_is_a_pickle_the_run_is_left_as_it_is(
-    outside: Outside, sound: Path, canaries: dict[str, bytes]
+def test_a_run_whose_checkpoints_are_all_pickles_is_left_unchanged(
+    outside: Outside, valid: Path, canaries: dict[str, bytes]
 ) -> None:
-    shutil.copytree(sound / "mygraph", outside.folder / "mygraph")
-    shutil.copytree(sound / "half", outside.folder / "half")
+    shutil.copytree(valid / "mygraph", outside.folder / "mygraph")
+    shutil.copytree(valid / "half", outside.folder / "half")
     for file in (outside.folder / "half" / "checkpoints").glob("*.safetensors"):
         file.write_bytes(canaries["torch"])
     words = ("train", "mygraph", "--epochs", 5, *LAST, "--out", "half", "--resume")

@@ -1,4 +1,4 @@
-"""The same request gives the same bytes and says what they depend on; neither the network nor test labels take part."""
+"""The same request gives the same bytes; neither the network nor test labels change them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_same_commands_write_the_same_bytes(outside: Outside, differences: D
 @pytest.mark.parametrize(
     ("method", "split"), [("confgcn", ()), ("planetoid", SPLIT), ("gpnn", SPLIT)], ids=["confgcn", "planetoid", "gpnn"]
 )
-def test_every_draw_of_a_method_comes_from_its_seed(
+def test_every_random_number_of_a_method_depends_on_its_seed(
     outside: Outside, differences: Differences, method: str, split: tuple[Any, ...]
 ) -> None:
     """Without validation nodes there are also the trainings that hold out every label in turn."""
@@ -63,7 +63,7 @@ def test_every_draw_of_a_method_comes_from_its_seed(
 
 
 @pytest.mark.fault("P23", "P27")
-def test_a_new_process_in_other_surroundings_without_a_network_writes_the_same_bytes(
+def test_a_new_process_with_another_environment_and_no_network_writes_the_same_bytes(
     outside: Outside, differences: Differences, finished: Path
 ) -> None:
     outside.write_graph()
@@ -78,7 +78,7 @@ def test_a_new_process_in_other_surroundings_without_a_network_writes_the_same_b
 
 
 @pytest.mark.fault("P21")
-def test_another_number_of_threads_changes_no_more_than_is_stated(outside: Outside) -> None:
+def test_another_number_of_threads_changes_no_more_than_documented(outside: Outside) -> None:
     for threads in (1, 2):
         outside.accepts("train", "demo", "--epochs", 10, "--threads", threads, "--out", threads)
     one, two = (outside.folder / out for out in "12")
@@ -96,7 +96,7 @@ def numbers(table: Path) -> list[float]:
 
 
 @pytest.mark.fault("P27")
-def test_a_run_says_what_its_bytes_depend_on(finished: Path) -> None:
+def test_a_run_records_what_its_bytes_depend_on(finished: Path) -> None:
     config, environment = (
         json.loads((finished / "run" / f"{name}.json").read_text()) for name in ("config", "environment")
     )
@@ -117,7 +117,7 @@ def test_a_run_says_what_its_bytes_depend_on(finished: Path) -> None:
     ("file", "old", "new"),
     [("nodes.csv", "n0,a,0.0", "n0,a,0.5"), ("edges.csv", "n0,n1", "n0,n9"), ("nodes.csv", "n0,a", "n0,b")],
 )
-def test_the_hash_of_the_input_tells_one_graph_from_another(
+def test_the_hash_of_the_input_differs_between_graphs(
     outside: Outside, finished: Path, file: str, old: str, new: str
 ) -> None:
     shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
@@ -130,7 +130,7 @@ def test_the_hash_of_the_input_tells_one_graph_from_another(
 @pytest.mark.fault("P28")
 @pytest.mark.parametrize("validated", [True, False], ids=["validated", "crossed"])
 def test_labels_of_test_nodes_change_no_prediction(outside: Outside, differences: Differences, validated: bool) -> None:
-    """The labels of all test nodes are exchanged; what training writes may differ in what it says of these labels."""
+    """The labels of all test nodes are exchanged; files may differ only where they evaluate these labels."""
     outside.write_graph()
     nodes = outside.folder / "mygraph" / "nodes.csv"
     lines = [with_part(line, place, validated) for place, line in enumerate(nodes.read_text().splitlines())]
@@ -174,21 +174,21 @@ LOCAL = (
 
 @pytest.mark.fault("P23")
 @pytest.mark.parametrize("words", LOCAL, ids=lambda words: " ".join(words[:2]))
-def test_nothing_that_is_local_asks_the_network(outside: Outside, finished: Path, words: tuple[Any, ...]) -> None:
+def test_local_commands_use_no_network(outside: Outside, finished: Path, words: tuple[Any, ...]) -> None:
     shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
-    record = outside.records / "asked"
+    record = outside.records / "requests"
     outside.accepts(*words, before=WITHOUT_SOCKETS.format(record=str(record)), environment=DEAD_PROXY)
     assert record.read_text() == ""
 
 
 @pytest.mark.fault("P23")
-def test_a_graph_that_is_nowhere_is_asked_for_once_and_said_to_be_missing(outside: Outside) -> None:
+def test_a_missing_data_set_is_requested_once_and_named(outside: Outside) -> None:
     """The one case in which the network is used: a benchmark file that is on no disk."""
-    record = outside.records / "asked"
+    record = outside.records / "requests"
     places = {"CONFGCN_DATA": "", "XDG_CACHE_HOME": str(outside.records / "cache")}
-    surroundings = {**DEAD_PROXY, **places}
+    environment = {**DEAD_PROXY, **places}
     before = WITHOUT_SOCKETS.format(record=str(record))
-    ended = outside.run("train", "cora", "--out", "run", before=before, environment=surroundings)
+    ended = outside.run("train", "cora", "--out", "run", before=before, environment=environment)
     assert (ended.code, list(outside.folder.iterdir())) == (4, []), ended.errors
     assert re.search(r"error: Cora: .* not on this machine and could not be downloaded", ended.errors), ended.errors
     assert "--data-dir" in ended.errors

@@ -1,4 +1,4 @@
-"""A disk that is full at every write in turn, one that cannot be written to, and places that hold no file."""
+"""A disk that is full at every write in turn, a read-only disk, and paths that are not regular files."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Disk:
             pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
 
     def leave(self, pages: int) -> None:
-        self.make_room()
+        self.free()
         found = os.statvfs(self.place)
         self.filler.write_bytes(bytes(found.f_bavail * found.f_bsize - pages * PAGE))
 
-    def make_room(self) -> None:
+    def free(self) -> None:
         self.filler.unlink(missing_ok=True)
 
     def unmount(self) -> None:
@@ -83,7 +83,7 @@ def pages(content: bytes) -> int:
 
 
 def written(ended: Ended) -> str:
-    """The file that an error says could not be written."""
+    """The file that an error names as not written."""
     found = re.search(r"(?:cannot|could not) write (?:to )?(\S+): ", ended.errors)
     assert found is not None, ended.errors
     return found[1]
@@ -91,7 +91,7 @@ def written(ended: Ended) -> str:
 
 @pytest.mark.fault("P06")
 @pytest.mark.parametrize("saves", [False, True], ids=["at the end", "after every epoch"])
-def test_every_write_of_a_training_meets_a_full_disk_and_nothing_is_lost(
+def test_a_disk_that_is_full_at_any_write_of_a_training_loses_nothing(
     outside: Outside, disk: Disk, differences: Differences, saves: bool
 ) -> None:
     """The same command over and over, each time with just so much room that it gets one file further."""
@@ -112,7 +112,7 @@ def trained_with(room: int, outside: Outside, disk: Disk, *, saves: bool) -> End
     """A training that has so many pages left."""
     disk.leave(room)
     ended = outside.run(*TRAIN, *(["--resume"] if room else []), before=outside.saving_always if saves else "")
-    disk.make_room()
+    disk.free()
     return ended
 
 
@@ -127,7 +127,7 @@ OUTPUTS = {
 
 @pytest.mark.fault("P06")
 @pytest.mark.parametrize(("words", "names"), OUTPUTS.values(), ids=OUTPUTS.keys())
-def test_a_full_disk_leaves_what_was_written_before(
+def test_a_full_disk_leaves_earlier_files_unchanged(
     outside: Outside, disk: Disk, finished: Path, words: tuple[str, ...], names: list[str]
 ) -> None:
     shutil.copytree(finished, disk.folder, dirs_exist_ok=True)
@@ -140,18 +140,20 @@ def test_a_full_disk_leaves_what_was_written_before(
         lock = int((disk.folder / "run") in files[0].parents)
         disk.leave(lock + sum(map(pages, new[: place + 1])) - 1)
         outside.refuses(*words, code=4, naming=[str(files[place]), FULL])
-    disk.make_room()
+    disk.free()
     outside.accepts(*words)
     assert [file.read_bytes() for file in files] == new
 
 
 @pytest.mark.fault("P06")
-def test_a_search_on_a_full_disk_keeps_its_trials_and_goes_on(outside: Outside, disk: Disk, finished: Path) -> None:
+def test_a_search_on_a_full_disk_keeps_its_trials_and_can_be_continued(
+    outside: Outside, disk: Disk, finished: Path
+) -> None:
     shutil.copytree(finished, disk.folder, dirs_exist_ok=True)
     first = outside.accepts(*TUNE, "--trials", 1).errors
     disk.leave(0)
     outside.refuses(*TUNE, "--trials", 3, code=4, naming=[str(disk.folder / "study.db"), "full"])
-    disk.make_room()
+    disk.free()
     rest = outside.accepts(*TUNE, "--trials", 3).errors
     assert re.findall(r"trial (\d)", first + rest) == ["0", "1", "2"]
 
@@ -168,7 +170,7 @@ def test_a_disk_that_holds_no_more_files_is_full_too(outside: Outside, disk: Dis
 
 
 @pytest.mark.fault("P06")
-def test_a_row_of_results_that_finds_no_room_is_written_the_next_time(outside: Outside) -> None:
+def test_a_row_of_results_that_could_not_be_written_is_written_the_next_time(outside: Outside) -> None:
     table = outside.folder / "out" / "results.csv"
     table.parent.mkdir()
     table.symlink_to("/dev/full")
@@ -243,9 +245,7 @@ CONVERT, REPORT = ("convert", "mygraph", "--overwrite", "--out", "there.npz"), (
     [(REPORT, "a link"), *((CONVERT, kind) for kind in IN_THE_WAY)],
     ids=lambda given: given if isinstance(given, str) else given[0],
 )
-def test_what_is_no_file_is_not_replaced_by_one(
-    outside: Outside, finished: Path, words: tuple[str, ...], kind: str
-) -> None:
+def test_only_regular_files_are_replaced(outside: Outside, finished: Path, words: tuple[str, ...], kind: str) -> None:
     """As root, the name of a device would be enough to take it from everybody."""
     shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
     place = outside.folder / words[-1]
@@ -255,7 +255,7 @@ def test_what_is_no_file_is_not_replaced_by_one(
     assert place.lstat() == before
 
 
-# Root may write everywhere; nobody may not.
+# Root may write everywhere; the user nobody may not.
 AS_NOBODY = """
 import os
 if os.geteuid() == 0:

@@ -81,7 +81,7 @@ def test_every_kind_of_number_and_index_of_a_sparse_matrix_gives_the_same_predic
 
 
 @pytest.mark.fault("X10", "X14")
-def test_every_kind_of_number_does_for_new_nodes(tables: Tables, trained: dict[str, Path]) -> None:
+def test_every_kind_of_number_is_accepted_for_new_nodes(tables: Tables, trained: dict[str, Path]) -> None:
     shutil.copytree(trained["matrix"], tables.folder / "run")
     tables.write("new_edges.csv", "source,target\nz,a\n")
     tables.write("new_nodes.csv", "id\nz\n")
@@ -113,7 +113,7 @@ def test_a_million_columns_stay_sparse(outside: Outside) -> None:
 
 
 @pytest.mark.fault("X13")
-def test_entries_of_one_place_are_added_and_their_order_is_of_no_matter(tables: Tables) -> None:
+def test_duplicate_entries_are_added_and_their_order_does_not_matter(tables: Tables) -> None:
     whole = np.zeros((8, 12), dtype=np.float32)
     whole[0, 3], whole[0, 1], whole[7, 0] = 200, 7, 1
     expected = result_with(tables, archive(features=whole, ids=IDS))
@@ -124,7 +124,7 @@ def test_entries_of_one_place_are_added_and_their_order_is_of_no_matter(tables: 
 
 
 @pytest.mark.fault("X13", "X02")
-def test_entries_whose_sum_is_not_finite_are_named_by_their_place(tables: Tables) -> None:
+def test_duplicate_entries_whose_sum_is_not_finite_are_named_by_row_and_column(tables: Tables) -> None:
     parts = {
         "data": np.array([1.0, 3e38, 3e38]),
         "indices": np.array([1, 4, 4]),
@@ -165,7 +165,7 @@ def test_entries_whose_sum_is_not_finite_are_named_by_their_place(tables: Tables
         ({"format": np.array(b"csc")}, "the sparse matrix is stored as csc; save it as csr"),
     ],
 )
-def test_a_sparse_matrix_that_leads_out_of_itself_is_refused(
+def test_a_sparse_matrix_with_indices_out_of_bounds_is_refused(
     tables: Tables, altered: dict[str, Any], problem: str
 ) -> None:
     tables.write("features.npz", sparse_archive(X, **altered))
@@ -277,7 +277,7 @@ def test_an_archive_that_would_expand_a_thousandfold_is_refused_at_once(tables: 
 
 
 @pytest.mark.fault("X15")
-def test_an_archive_that_lies_about_its_size_is_refused(tables: Tables) -> None:
+def test_an_archive_with_a_wrong_size_in_its_header_is_refused(tables: Tables) -> None:
     whole = header((8, 2)) + bytes(2**26)
     size, forged = (length.to_bytes(4, "little") for length in (len(whole), len(header((8, 2))) + 128))
     bomb = packed(features=whole)

@@ -54,7 +54,7 @@ def test_a_gap_among_numbers_is_named_by_line_and_column(tables: Tables, gap: st
 
 
 @pytest.mark.fault("X01")
-def test_gaps_are_filled_where_that_is_asked_for(tables: Tables) -> None:
+def test_gaps_are_filled_on_request(tables: Tables) -> None:
     with_cell(tables, "NA")
     assert "note: nodes.csv: column 'width': 1 gaps filled with the mean, 0.464286" in tables.train("--impute").errors
     assert "1 gaps filled with the mean" in (tables.folder / "run" / "environment.json").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def test_gaps_are_filled_where_that_is_asked_for(tables: Tables) -> None:
 
 @pytest.mark.fault("X01", "X02")
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39, -3.5e38])
-def test_a_number_of_a_matrix_that_is_not_finite_is_named_by_its_place(tables: Tables, value: float) -> None:
+def test_a_number_of_a_matrix_that_is_not_finite_is_named_by_row_and_column(tables: Tables, value: float) -> None:
     features = X.copy()
     features[3, 1] = features[6, 0] = value
     tables.write("features.npz", archive(features=features, ids=IDS))
@@ -76,7 +76,7 @@ def test_a_number_of_a_matrix_that_is_not_finite_is_named_by_its_place(tables: T
 
 @pytest.mark.fault("X02")
 @pytest.mark.parametrize("value", ["inf", "-Infinity", "1e39", "-1e39", "3.4028236e38", "1e400", "9" * 400])
-def test_a_number_that_no_float32_holds_is_refused_also_where_gaps_are_filled(tables: Tables, value: str) -> None:
+def test_a_number_too_large_for_float32_is_refused_even_where_gaps_are_filled(tables: Tables, value: str) -> None:
     with_cell(tables, value)
     naming = ["nodes.csv, line 6, column 'width'", "is not a finite float32 (1 such values)", "--ignore width"]
     tables.refuses_to_train(naming=naming)
@@ -124,7 +124,7 @@ def test_a_decimal_comma_is_pointed_out(tables: Tables) -> None:
     ],
     ids=["zero rows", "a zero column", "a constant column", "all constant", "all zero", "as large and small as can be"],
 )
-def test_features_that_say_nothing_are_counted_and_give_no_nan(
+def test_constant_features_are_counted_and_give_no_nan(
     tables: Tables, columns: list[list[float]], notices: list[str]
 ) -> None:
     with_columns(tables, *columns)
@@ -135,14 +135,14 @@ def test_features_that_say_nothing_are_counted_and_give_no_nan(
 
 @pytest.mark.fault("X04", "X05")
 @pytest.mark.parametrize("scaling", ["rows", "unit", "columns", "none"])
-def test_no_scaling_divides_by_nothing(tables: Tables, scaling: str) -> None:
+def test_no_scaling_divides_by_zero(tables: Tables, scaling: str) -> None:
     with_columns(tables, [1, 1, 0, 0, 2, 2, 1, 0], [0] * 8, [-1, 0, 0, 0, 0, 0, 0, 1])
     tables.train("--set", f"feature_scaling={scaling}")
     assert all(0.5 <= value <= 1 for value in probabilities(tables))
 
 
 @pytest.mark.fault("X06")
-def test_without_features_they_must_be_asked_for(tables: Tables) -> None:
+def test_a_graph_without_features_needs_an_explicit_option(tables: Tables) -> None:
     with_columns(tables)
     naming = ["there are no features", "--add-features degree, positional, identity"]
     tables.refuses_to_train(naming=naming)
@@ -184,7 +184,7 @@ def test_rows_that_do_not_fit_the_nodes_are_refused(tables: Tables, features: An
 
 
 @pytest.mark.fault("X07")
-def test_rows_without_ids_belong_to_nodes_called_by_numbers(tables: Tables) -> None:
+def test_rows_without_ids_belong_to_nodes_named_by_numbers(tables: Tables) -> None:
     tables.write("features.npy", array(X))
     naming = [
         "features.npy: 8 rows of features for 8 nodes",
@@ -196,7 +196,7 @@ def test_rows_without_ids_belong_to_nodes_called_by_numbers(tables: Tables) -> N
 
 @pytest.mark.fault("X09")
 @pytest.mark.parametrize("kind", ["complex64", "S5", "U5", "datetime64[s]", "timedelta64[s]", "V8", "f4,f4"])
-def test_what_is_no_number_is_refused_by_its_kind(tables: Tables, kind: str) -> None:
+def test_values_that_are_not_numbers_are_refused_by_type(tables: Tables, kind: str) -> None:
     features = np.zeros((8, 2), dtype=kind)
     tables.write("features.npz", archive(features=features, ids=IDS))
     tables.refuses_to_train(*WITH_MATRIX, naming=[f"features.npz: expected numbers, got {features.dtype}"])

@@ -1,4 +1,4 @@
-"""Files that are missing, closed, packed, cut off, of another kind or in motion."""
+"""Files that are missing, unreadable, compressed, truncated, of another kind, or change while they are read."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_file_that_may_not_be_read_is_named(tables: Tables, name: str) -> None
         *(("xz", "edges.csv.xz"), ("xz", "edges.csv.zip")),
     ],
 )
-def test_packed_files_are_told_by_their_first_bytes(
+def test_compressed_files_are_recognised_by_their_first_bytes(
     tables: Tables, plain: tuple[bytes, str], packer: str, name: str
 ) -> None:
     (tables.folder / "edges.csv").unlink()
@@ -127,7 +127,7 @@ def test_packed_files_are_told_by_their_first_bytes(
     ],
     ids=["zip", "gz twice", "zstd", "gz and more", "bz2 and more", "xz altered", "bomb"],
 )
-def test_what_is_packed_in_another_way_is_never_taken_for_text(
+def test_other_compressed_files_are_never_read_as_text(
     tables: Tables, pack: Callable[[bytes], bytes], problem: str
 ) -> None:
     tables.write("edges.csv", pack(tables.edges.encode()))
@@ -147,7 +147,7 @@ def test_a_truncated_file_gives_no_part_of_a_graph(tables: Tables, packer: str, 
 
 @pytest.mark.fault("G13")
 @pytest.mark.parametrize(("packer", "length"), [("gz", 2), ("gz", 9), ("bz2", 4), ("bz2", 9), ("xz", 7)])
-def test_the_first_bytes_alone_are_no_text_either(tables: Tables, packer: str, length: int) -> None:
+def test_the_first_bytes_of_a_compressed_file_are_not_read_as_text(tables: Tables, packer: str, length: int) -> None:
     tables.write("edges.csv", PACKERS[packer](tables.edges.encode())[:length])
     tables.refuses_to_train(naming=["edges.csv: the compressed file is truncated"])
 
@@ -172,7 +172,7 @@ def test_a_file_that_changes_while_it_is_read_gives_no_graph(tables: Tables, cha
 
 
 @pytest.mark.fault("G19")
-def test_a_file_that_goes_while_it_is_read_gives_no_graph(tables: Tables) -> None:
+def test_a_file_that_is_removed_while_it_is_read_gives_no_graph(tables: Tables) -> None:
     ended = tables.run("train", *tables.words, "--out", "run", before=CHANGING.format(change="path.unlink()"))
     assert ended.code == 4
     assert str(tables.folder / "edges.csv") in ended.errors
@@ -216,7 +216,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
         *(("edges", "a socket"), ("features", "a device")),
     ],
 )
-def test_what_is_no_file_is_never_waited_for(tables: Tables, place: str, kind: str) -> None:
+def test_pipes_and_devices_are_refused_without_waiting(tables: Tables, place: str, kind: str) -> None:
     words = READ_AS[place]
     name = next(word for word in words if word.startswith("odd"))
     KINDS[kind](tables.folder / name)
@@ -238,7 +238,7 @@ def test_a_path_that_a_shell_left_empty_is_not_the_folder(tables: Tables, option
 @pytest.mark.fault("G01")
 @pytest.mark.parametrize("place", ["edges", "nodes", "features"])
 @pytest.mark.skipif(not UNREADABLE.is_file(), reason=f"there is no {UNREADABLE}, which fails to be read")
-def test_a_disk_that_fails_is_named_with_the_file(tables: Tables, place: str) -> None:
+def test_a_read_error_of_the_disk_names_the_file(tables: Tables, place: str) -> None:
     words = [str(UNREADABLE) if word == "odd" else word for word in READ_AS[place]]
     tables.refuses("inspect", *words, code=4, naming=[f"error: {UNREADABLE}: Input/output error"])
 

@@ -83,7 +83,7 @@ def test_a_position_outside_the_nodes_is_named_with_its_row(outside: Outside, wr
     ],
     ids=["fractions", "truths", "texts", "one end", "four ends", "unsigned"],
 )
-def test_positions_that_are_none_are_refused(outside: Outside, edges: Any, problem: str) -> None:
+def test_values_that_are_not_positions_are_refused(outside: Outside, edges: Any, problem: str) -> None:
     outside.write("mine.npz", own_archive(edges=edges))
     outside.refuses("inspect", "mine.npz", code=3, naming=[f"mine.npz: edges: {problem}"])
 
@@ -98,7 +98,7 @@ def test_positions_that_are_none_are_refused(outside: Outside, edges: Any, probl
     ],
     ids=["sparse", "texts", "words"],
 )
-def test_ids_are_kept_and_only_their_order_counts(tables: Tables, plain: tuple[bytes, str], ids: list[str]) -> None:
+def test_ids_are_kept_and_do_not_change_predictions(tables: Tables, plain: tuple[bytes, str], ids: list[str]) -> None:
     names = dict(zip(LETTERS, ids, strict=True))
     rename(tables, names)
     tables.train()
@@ -109,7 +109,7 @@ def test_ids_are_kept_and_only_their_order_counts(tables: Tables, plain: tuple[b
 
 
 @pytest.mark.fault("E07")
-def test_texts_that_look_alike_are_different_nodes_and_come_back(tables: Tables) -> None:
+def test_ids_that_look_alike_are_different_nodes_and_stay_in_the_output(tables: Tables) -> None:
     odd = [
         "é",
         "e\u0301",
@@ -142,7 +142,7 @@ def test_texts_that_look_alike_are_different_nodes_and_come_back(tables: Tables)
         *(("e\u0301", "'\\xe9'"), ("ü", "'u\\u0308'"), ("8", "'8.0'")),
     ],
 )
-def test_a_near_miss_is_pointed_out(tables: Tables, node: str, meant: str) -> None:
+def test_a_similar_id_is_suggested(tables: Tables, node: str, meant: str) -> None:
     rename(tables, {"a": "7", "b": "é", "c": "u\u0308", "d": "8.0"})
     edges = (tables.folder / "edges.csv").read_text(encoding="utf-8")
     tables.write("edges.csv", f"{edges}e,{node}\n")
@@ -190,17 +190,17 @@ def test_the_direction_of_edges_changes_nothing(tables: Tables, plain: tuple[byt
     assert "note: 10 edges listed in one direction: edges are treated as undirected" in tables.train().errors
     assert tables.result() == plain
     tables.write("edges.csv", "\n".join(["source,target", *turned, *rows]))
-    assert "one-way" not in tables.train("--overwrite").errors
+    assert "one direction" not in tables.train("--overwrite").errors
     assert tables.result() == plain
 
 
 @pytest.mark.fault("E12")
-def test_there_are_no_directed_graphs(tables: Tables) -> None:
+def test_the_option_directed_is_refused(tables: Tables) -> None:
     tables.refuses_to_train("--directed", code=2, naming=["No such option: --directed"])
 
 
 @pytest.mark.fault("E11", "E15", "E20")
-def test_nodes_that_no_label_reaches_are_predicted_with_doubt_and_flagged(tables: Tables) -> None:
+def test_nodes_without_a_labelled_node_in_reach_have_low_confidence_and_a_flag(tables: Tables) -> None:
     alone = {"x": "1,0", "y": "0,3"}
     islands = {f"i{place}": "0,2" for place in range(40)}
     rows = [f"{name},,,{numbers}" for name, numbers in {**alone, **islands}.items()]

@@ -1,4 +1,4 @@
-"""The library inside somebody else's program: it leaves signal handlers as they were, never exits, and works in
+"""The library inside another program: it leaves signal handlers as they were, never exits, and works in
 threads, in children of any kind and in a notebook."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def callers_handlers() -> Iterator[list[Any]]:
         signal.signal(number, handler)
 
 
-def test_handlers_are_put_back_after_a_training(tmp_path: Path, callers_handlers: list[Any]) -> None:
+def test_handlers_are_restored_after_a_training(tmp_path: Path, callers_handlers: list[Any]) -> None:
     during: list[Any] = []
 
     class Look(Callback):
@@ -101,7 +101,7 @@ def test_a_signal_is_an_error_that_can_be_caught(
     ],
     ids=["settings", "name", "labels", "taken", "a callback"],
 )
-def test_handlers_are_put_back_after_an_error_and_nothing_exits(
+def test_handlers_are_restored_after_an_error_and_nothing_exits(
     tmp_path: Path, callers_handlers: list[Any], mistake: Callable[[Path], object], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -114,9 +114,7 @@ class Stumble(Callback):
         raise ZeroDivisionError
 
 
-def test_a_handler_that_python_could_not_put_back_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_handler_that_python_cannot_restore_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal
     foreign = lambda number: None if number == signal.SIGTERM else before(number)  # noqa: E731
     monkeypatch.setattr(signal, "getsignal", foreign)
@@ -143,7 +141,7 @@ def test_nothing_but_the_command_line_ends_a_process() -> None:
     assert {name for name in found if not name.startswith(("cli/", "__main__"))} <= workers
 
 
-def test_a_training_in_a_thread_leaves_the_handlers_alone_and_finds_the_same(
+def test_a_training_in_a_thread_leaves_the_handlers_alone_and_gives_the_same_result(
     tmp_path: Path, callers_handlers: list[Any], differences: Callable[[Path, Path], list[str]]
 ) -> None:
     during: list[Any] = []
@@ -182,7 +180,7 @@ IN_THE_FIRST = IN_A_THREAD.replace("thread.start()\nthread.join()", "work()")
     [("fork", IN_THE_FIRST), ("fork", IN_A_THREAD), ("spawn", IN_A_THREAD)],
     ids=["fork", "fork, in a thread", "spawn, in a thread"],
 )
-def test_children_of_either_kind_find_the_same(
+def test_forked_and_spawned_processes_give_the_same_result(
     tmp_path: Path, kind: str, work: str, differences: Callable[[Path, Path], list[str]]
 ) -> None:
     trained(tmp_path / "here" / "run")
@@ -194,7 +192,7 @@ def test_children_of_either_kind_find_the_same(
     assert differences(tmp_path / "here" / "run", tmp_path / "child" / "run") == []
 
 
-def test_a_notebook_with_a_running_event_loop_and_streams_of_its_own(
+def test_it_works_in_a_notebook_with_an_event_loop_and_its_own_streams(
     tmp_path: Path, callers_handlers: list[Any]
 ) -> None:
     async def cell() -> dict[str, Any]:

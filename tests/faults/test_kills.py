@@ -1,5 +1,5 @@
-"""Thirty runs killed with SIGKILL, at moments spread over all that they do: what is there is whole, and resuming ends
-in the bytes of an undisturbed run."""
+"""Thirty runs killed with SIGKILL, at moments spread over their work: no file is incomplete, and resuming gives the
+bytes of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OPTIONS = {
     "of two seeds": ("--validation", 0.3, "--seeds", 2),
 }
 
-# Every use of a file in the run directory is recorded; the process dies, or waits for its end, before the one that is
-# asked for.
+# Every use of a file in the run directory is recorded; the process dies, or waits for its end, before the given
+# one.
 WATCHED = """
 import os, signal, sys, time
 record, uses = os.open({record!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 0
@@ -111,7 +111,7 @@ def lines(record: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_a_killed_run_is_whole_and_goes_on_to_the_same_bytes(
+def test_a_killed_run_is_whole_and_resumes_to_the_same_bytes(
     outside: Outside,
     undisturbed: dict[str, Undisturbed],
     wait_until: Callable[..., None],
@@ -158,7 +158,7 @@ def assert_whole(run: Path) -> None:
     [("report", "run"), ("evaluate", "run"), ("predict", "run", "--out", "run/new_nodes.csv")],
     ids=lambda words: words[0],
 )
-def test_what_a_killed_command_has_left_goes_when_it_is_given_again(
+def test_temporary_files_of_a_killed_command_are_removed_by_the_next_one(
     outside: Outside,
     undisturbed: dict[str, Undisturbed],
     differences: Callable[[Path, Path], list[str]],
@@ -167,14 +167,14 @@ def test_what_a_killed_command_has_left_goes_when_it_is_given_again(
     run, record = outside.folder / "run", outside.records / "uses"
     shutil.copytree(undisturbed["cross-fitted"].folder, run)
     outside.accepts(*words, before=watched(outside, record))
-    peaceful = run.rename(outside.folder / "peaceful")
+    expected = run.rename(outside.folder / "expected")
     shutil.copytree(undisturbed["cross-fitted"].folder, run)
     renaming = 1 + next(place for place, use in enumerate(lines(record)) if use.startswith("os.rename"))
     killed = outside.start(*words, before=watched(outside, record, last=renaming)).wait()
     assert killed.code == -signal.SIGKILL
     assert len(list(run.glob("*.tmp"))) > 0
     outside.accepts(*words)
-    assert differences(run, peaceful) == []
+    assert differences(run, expected) == []
 
 
 @pytest.mark.parametrize("kind", ["cross-fitted", "of two seeds"])
@@ -213,7 +213,7 @@ def test_killed_again_and_again_it_gets_further_each_time(
     training, delays, epochs = command("with validation nodes", epochs=60), random.Random(0), [0]  # noqa: S311
     run = outside.write_graph().parent / "run"
     outside.accepts(*training)
-    peaceful = run.rename(outside.folder / "peaceful")
+    expected = run.rename(outside.folder / "expected")
     for words in ([], ["--resume"], ["--resume"]):
         process = outside.start(*training, *words, before=outside.saving_always + outside.writing_slowly)
         wait_until(lambda: newest_epoch(run) > epochs[-1])
@@ -223,7 +223,7 @@ def test_killed_again_and_again_it_gets_further_each_time(
         epochs.append(newest_epoch(run))
     assert epochs == sorted(set(epochs))
     assert "took over" in outside.accepts(*training, "--resume").errors
-    assert differences(run, peaceful) == []
+    assert differences(run, expected) == []
 
 
 def newest_epoch(run: Path) -> int:

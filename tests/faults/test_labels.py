@@ -1,4 +1,4 @@
-"""Labels and splits that a table can hold and nobody can train on, or that must not be read as something else."""
+"""Labels and splits that cannot be trained on, or must not be read as something else."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_class_without_a_training_label_is_named_and_accuracy_is_that_of_all_t
 
 @pytest.mark.fault("L05")
 @pytest.mark.parametrize("word", ["-1", "-100", "NA", "nan", "None", "?"])
-def test_a_blank_is_unknown_and_no_other_word_is(outside: Outside, word: str) -> None:
+def test_only_an_empty_cell_means_unknown(outside: Outside, word: str) -> None:
     write_tables(outside, [*ALTERNATING[:8], word, word, "", " "])
     found = inspected(outside)
     assert found["class_sizes"] == {"a": 4, "b": 4, word: 2}
@@ -120,7 +120,7 @@ def test_from_python_minus_one_is_unknown_and_minus_a_hundred_is_refused() -> No
 
 @pytest.mark.fault("L06")
 @pytest.mark.parametrize("broken", ["0.5", "1e-3", "inf", "1e400"])
-def test_a_quantity_is_no_label(outside: Outside, broken: str) -> None:
+def test_a_fraction_is_refused_as_a_label(outside: Outside, broken: str) -> None:
     write_tables(outside, [broken, *["1", "2"] * 5, ""])
     naming = ["nodes.csv", "column 'label'", f"'{broken}' is not a whole number", "give the classes names"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
@@ -141,7 +141,7 @@ def test_one_number_in_two_spellings_is_refused(outside: Outside, other: str) ->
 
 
 @pytest.mark.fault("L07")
-def test_labels_are_kept_letter_by_letter(outside: Outside) -> None:
+def test_labels_are_kept_unchanged(outside: Outside) -> None:
     labels = ["<b>x</b>", "é", "e\u0301", "line\nbreak", "שלום 👩\u200d🔬", "{0.__class__} %s%n"]
     write_tables(outside, labels * 2)
     outside.accepts("train", "mine", *ON_ALL_LABELS)
@@ -151,7 +151,7 @@ def test_labels_are_kept_letter_by_letter(outside: Outside) -> None:
 
 
 @pytest.mark.fault("L07")
-def test_labels_that_look_alike_are_told_apart_and_said_without_end(outside: Outside) -> None:
+def test_labels_that_look_alike_are_different_classes_with_a_short_notice(outside: Outside) -> None:
     write_tables(outside, ["same", "Same", "same "] + [f"{'Xx'[node % 2]}{node // 2}" for node in range(9)])
     found = warnings_of(inspected(outside))
     assert any("'same' and 'Same' and 'same ' are read as different classes" in text for text in found)
@@ -191,14 +191,14 @@ def test_several_rows_or_columns_of_labels_are_refused(outside: Outside) -> None
 
 @pytest.mark.fault("L10")
 @pytest.mark.parametrize("cell", ["train;test", "train test", "both", "1", "true"])
-def test_a_node_in_two_parts_of_the_split_is_refused(outside: Outside, cell: str) -> None:
+def test_a_node_in_two_splits_is_refused(outside: Outside, cell: str) -> None:
     write_tables(outside, ALTERNATING, ["train"] * 5 + [cell] + ["test"] * 6)
     naming = ["nodes.csv, line 7, column 'split'", f"'{cell}'", "expected train, validation or test"]
     outside.refuses("train", "mine", *ON_ALL_LABELS, code=3, naming=naming)
 
 
 @pytest.mark.fault("L10")
-def test_masks_that_share_nodes_are_a_leak() -> None:
+def test_masks_that_share_nodes_are_refused_as_a_leak() -> None:
     masks = {"train": np.arange(NODES) < 8, "test": np.arange(NODES) >= 5}
     message = r"train and test share 3 nodes \(for example 5, 6, 7\): the split leaks"
     with pytest.raises(DataError, match=message):
@@ -219,7 +219,7 @@ def test_masks_that_share_nodes_are_a_leak() -> None:
         ([0, 0, 1], "train: a position occurs twice; if this is a mask"),
     ],
 )
-def test_a_mask_that_fits_no_nodes_is_refused(part: Any, message: str) -> None:
+def test_a_mask_that_does_not_fit_the_nodes_is_refused(part: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         Graph.build([(0, 1)], np.eye(NODES), np.arange(NODES) % 2, train=part)
 
@@ -244,8 +244,8 @@ def test_a_node_of_the_split_needs_a_label(outside: Outside) -> None:
 
 @pytest.mark.fault("L12")
 def test_labels_of_nodes_that_are_not_there_are_refused() -> None:
-    labels = {"0": "a", "1": "b", "stranger": "a", "2": "b"}
-    with pytest.raises(DataError, match=r"labels: 'stranger' is none of the nodes \(1 such names\)"):
+    labels = {"0": "a", "1": "b", "unknown": "a", "2": "b"}
+    with pytest.raises(DataError, match=r"labels: 'unknown' is none of the nodes \(1 such names\)"):
         ConfGCNClassifier().fit(np.ones((4, 4)), np.eye(4), labels)
     with pytest.raises(DataError, match=r"labels: expected one per node, 4, got 5"):
         raw_graph(np.ones((4, 4)), np.eye(4), ["a", "b", "a", "b", "a"])
@@ -261,14 +261,14 @@ def test_the_only_member_of_a_class_stays_in_training(outside: Outside) -> None:
 
 
 @pytest.mark.fault("L13")
-def test_a_share_of_which_nothing_is_left_is_refused(outside: Outside) -> None:
+def test_a_share_that_selects_no_node_is_refused(outside: Outside) -> None:
     write_tables(outside, ["a", "b", "c", *[""] * 9])
     naming = ["mine: a validation share of 0.3 of 3 labels is no node", "increase it"]
     outside.refuses("train", "mine", "--validation", 0.3, *ON_ALL_LABELS, code=3, naming=naming)
 
 
 @pytest.mark.fault("L15")
-def test_a_graph_with_nothing_left_to_predict_is_trained_and_said_so(outside: Outside) -> None:
+def test_a_graph_with_nothing_to_predict_is_trained_with_a_notice(outside: Outside) -> None:
     write_tables(outside, ALTERNATING)
     ended = outside.accepts("train", "mine", *ON_ALL_LABELS)
     assert "note: all 12 nodes are trained on: nothing is left to predict\n" in ended.errors
@@ -298,7 +298,7 @@ def test_from_python_nothing_is_trained_without_two_classes(labels: list[int], m
 
 @pytest.mark.fault("L08")
 @pytest.mark.parametrize("words", [("--label", "id", "--id", "id"), ("--split", "label", "--label", "label")])
-def test_one_column_is_not_two_things(outside: Outside, words: tuple[str, ...]) -> None:
+def test_one_column_cannot_have_two_roles(outside: Outside, words: tuple[str, ...]) -> None:
     write_tables(outside, ALTERNATING)
     naming = [words[0], words[2], "both name the column", words[1]]
     outside.refuses("train", "mine", *ON_ALL_LABELS, *words, code=2, naming=naming)

@@ -30,7 +30,7 @@ def finished(outside_before: Outside) -> Path:
 
 @pytest.mark.fault("P08")
 @pytest.mark.parametrize("highest", [900, 1_500, 2_500])
-def test_a_limit_on_the_size_of_files_is_an_error_that_resuming_mends(
+def test_a_limit_on_the_size_of_files_is_an_error_and_the_run_can_be_resumed(
     outside: Outside, differences: Callable[[Path, Path], list[str]], finished: Path, highest: int
 ) -> None:
     outside.write_graph()
@@ -91,7 +91,7 @@ resource.setrlimit(limit.kind, (highest, highest))
     ],
 )
 @pytest.mark.parametrize("words", [TRAIN, ("evaluate", "run"), ("inspect", "mygraph")], ids=lambda words: words[0])
-def test_less_memory_than_the_libraries_take_is_refused_with_both_numbers(
+def test_less_memory_than_the_libraries_need_is_refused_with_both_numbers(
     outside: Outside, words: tuple[Any, ...], kind: int, highest: int
 ) -> None:
     needed = 2**30 if kind == resource.RLIMIT_AS else 2**29
@@ -100,7 +100,7 @@ def test_less_memory_than_the_libraries_take_is_refused_with_both_numbers(
 
 
 @pytest.mark.fault("P09")
-def test_memory_that_can_be_foretold_to_be_too_little_is_refused_with_both_numbers(outside: Outside) -> None:
+def test_a_model_that_needs_more_memory_than_available_is_refused_with_both_numbers(outside: Outside) -> None:
     outside.write_graph()
     words = (*TRAIN, "--set", "hidden_dim=5000", "--set", "num_layers=3")
     naming = [
@@ -113,7 +113,7 @@ def test_memory_that_can_be_foretold_to_be_too_little_is_refused_with_both_numbe
 
 @pytest.mark.fault("P09")
 @pytest.mark.parametrize("number", [0, 1], ids=["addresses", "data"])
-def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outside: Outside, number: int) -> None:
+def test_running_out_of_memory_is_an_error_until_there_is_enough(outside: Outside, number: int) -> None:
     outside.write_graph(nodes=3000)
     codes = []
     for more in (0, 30, 90, 3000):
@@ -130,7 +130,7 @@ def test_memory_that_runs_out_on_the_way_is_an_error_until_there_is_enough(outsi
 
 @pytest.mark.fault("P09")
 @pytest.mark.parametrize("limit", ["-v 50000", "-v 1048576", "-d 200000", "-d 524288"])
-def test_a_limit_of_the_shell_is_met_without_a_crash(outside: Outside, limit: str) -> None:
+def test_a_memory_limit_of_the_shell_causes_no_crash(outside: Outside, limit: str) -> None:
     """A process that must load its libraries within the limit, which those that are forked here have behind them."""
     words = f"ulimit {limit}; exec {sys.executable} -m confgcn train demo --epochs 1 --out run"
     ended = subprocess.run(["/bin/bash", "-c", words], cwd=outside.folder, capture_output=True, text=True, timeout=1200)

@@ -66,9 +66,9 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
 
 def assert_harmless(ended: Any) -> None:
     """Nothing reached the terminal but text and line ends, and no line of it is a name that plays a message."""
-    said = ended.out + ended.errors
-    assert not CONTROL.search(said), repr(said)
-    assert not [line for line in said.splitlines() if line.startswith(("error: not one", "note: nor this"))]
+    printed = ended.out + ended.errors
+    assert not CONTROL.search(printed), repr(printed)
+    assert not [line for line in printed.splitlines() if line.startswith(("error: not one", "note: nor this"))]
 
 
 @pytest.mark.fault("S17")
@@ -118,13 +118,13 @@ def test_no_name_in_an_error_reaches_the_terminal_as_anything_but_text(
 
 
 @pytest.mark.fault("S17")
-def test_what_looks_like_markup_is_shown_as_it_is(trained: Outside) -> None:
+def test_names_that_look_like_markup_are_printed_unchanged(trained: Outside) -> None:
     assert HOSTILE[3] in trained.accepts("inspect", FOLDER).out
     assert f"{HOSTILE[3]}: " in trained.accepts("explain", RUN, HOSTILE[3]).out
 
 
 @pytest.mark.fault("L07", "S13")
-def test_in_files_every_name_is_as_it_came(trained: Outside) -> None:
+def test_names_are_unchanged_in_files(trained: Outside) -> None:
     with (trained.folder / RUN / "predictions.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert set(HOSTILE) < {row["node"] for row in rows}
@@ -134,7 +134,7 @@ def test_in_files_every_name_is_as_it_came(trained: Outside) -> None:
 
 
 @pytest.mark.fault("S13")
-def test_what_spreadsheets_do_with_such_names_is_documented() -> None:
+def test_the_risk_of_formulas_in_spreadsheets_is_documented() -> None:
     for document in ("SECURITY.md", "docs/run_directory.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         assert re.search(r"\*\*Spreadsheets\*\* may execute a cell that begins with `=`, `\+`, `-` or `@`", text)

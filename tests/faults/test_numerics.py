@@ -54,7 +54,7 @@ def test_the_largest_learning_rate_gives_finite_numbers_or_none(outside: Outside
 
 @pytest.mark.fault("N02")
 @pytest.mark.parametrize("preset", PRESETS)
-def test_ends_that_say_the_same_have_finite_influence(preset: str) -> None:
+def test_nodes_with_equal_label_scores_have_finite_influence(preset: str) -> None:
     graph = GRAPH
     loop = make_loop(graph, resolve("confgcn", preset, "", {"epochs": 1}))
     for score in (0.0, 1e6):
@@ -81,7 +81,7 @@ class Disturbed(Callback):
 @pytest.mark.fault("N03")
 @pytest.mark.parametrize("precision", [0.0, -1e-30, -1.0, -1e30, 1e30])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_precision_that_runs_away_is_refused_or_leaves_sound_confidences(
+def test_an_extreme_precision_is_refused_or_leaves_finite_confidences(
     preset: str, precision: float, tmp_path: Path
 ) -> None:
     request = RunRequest(GRAPH, preset=preset, overrides={"epochs": 3}, out=tmp_path / "run")
@@ -98,7 +98,7 @@ def test_a_precision_that_runs_away_is_refused_or_leaves_sound_confidences(
 
 @pytest.mark.fault("N03")
 @pytest.mark.parametrize("preset", ["released", "paper"])
-def test_a_negative_precision_stays_inside(preset: str, tmp_path: Path) -> None:
+def test_a_negative_precision_is_not_exported(preset: str, tmp_path: Path) -> None:
     """Where a preset has such, as its authors do: what is written of it is zero."""
     overrides = {"epochs": 2, "select": "last"}
     request = RunRequest(GRAPH, preset=preset, overrides=overrides, out=tmp_path / "run")

@@ -29,7 +29,7 @@ def with_graph(outside: Outside) -> Outside:
 
 
 def refusal(place: Outside, *words: Any) -> str:
-    """What the command says against its words, asked in this process: for the many that differ by little."""
+    """The error of a command, run in this process: quick, for many similar cases."""
     before = set(place.folder.rglob("*"))
     with contextlib.chdir(place.folder), pytest.raises(UsageError) as caught:
         COMMANDS([str(word) for word in words], standalone_mode=False)
@@ -73,25 +73,25 @@ def test_a_setting_out_of_its_range_is_refused(with_graph: Outside, assignment: 
         (f"{'g' * 5_000}=1", "unknown setting 'gggg"),
     ],
 )
-def test_a_setting_that_is_none_is_refused(with_graph: Outside, assignment: str, problem: str) -> None:
+def test_an_unknown_or_invalid_setting_is_refused(with_graph: Outside, assignment: str, problem: str) -> None:
     assert problem in refusal(with_graph, *SHORT, "--set", assignment)
 
 
 @pytest.mark.fault("N01")
 @pytest.mark.parametrize("epochs", [0, -1, 1_000_001, "1e3"])
-def test_a_number_of_epochs_that_cannot_be_is_refused(with_graph: Outside, epochs: int | str) -> None:
+def test_an_impossible_number_of_epochs_is_refused(with_graph: Outside, epochs: int | str) -> None:
     with_graph.refuses("train", "mygraph", "--epochs", epochs, "--out", "run", code=2, naming=["epochs", str(epochs)])
 
 
 @pytest.mark.fault("N01")
 @pytest.mark.parametrize("share", ["nan", "inf", "-0.1", "1", "half"])
-def test_a_share_that_is_none_is_refused(with_graph: Outside, share: str) -> None:
+def test_a_share_out_of_range_is_refused(with_graph: Outside, share: str) -> None:
     with_graph.refuses("train", "mygraph", "--validation", share, "--out", "run", code=2, naming=["validation", share])
 
 
 @pytest.mark.fault("N05")
 @pytest.mark.parametrize("seed", ["-1", str(2**64), str(MAX_SEED + 1), "x", "", "1.5", "\uff11"])
-def test_a_seed_that_is_none_is_refused(with_graph: Outside, seed: str) -> None:
+def test_an_invalid_seed_is_refused(with_graph: Outside, seed: str) -> None:
     with_graph.refuses(*SHORT, "--seed", seed, code=2, naming=["--seed", f"got {seed!r}", "confgcn train --help"])
 
 
@@ -102,7 +102,7 @@ def test_other_numbers_out_of_their_range_are_refused(with_graph: Outside, words
 
 
 @pytest.mark.fault("N05")
-def test_without_a_seed_it_is_zero_and_the_largest_is_taken(with_graph: Outside) -> None:
+def test_the_default_seed_is_zero_and_the_largest_is_accepted(with_graph: Outside) -> None:
     with_graph.accepts(*SHORT)
     assert json.loads((with_graph.folder / "run" / "config.json").read_text())["seed"] == 0
     with_graph.accepts(*SHORT, "--overwrite", "--seed", MAX_SEED)
@@ -123,7 +123,7 @@ def test_without_a_seed_it_is_zero_and_the_largest_is_taken(with_graph: Outside)
         (("extra", "words"), ["extra words"]),
     ],
 )
-def test_a_name_that_is_none_is_refused_with_the_nearest(
+def test_an_unknown_name_is_refused_with_the_nearest(
     with_graph: Outside, words: tuple[str, ...], naming: list[str]
 ) -> None:
     with_graph.refuses(*SHORT, *words, code=2, naming=naming)
@@ -165,12 +165,12 @@ def test_a_name_that_is_none_is_refused_with_the_nearest(
         ('{"seed": 1}', ["not a TOML file", "line 1"]),
     ],
 )
-def test_a_file_of_options_is_refused_by_name_whatever_the_command_line_says(
+def test_an_invalid_file_of_options_is_refused_whatever_options_are_given(
     with_graph: Outside, text: str, naming: list[str]
 ) -> None:
     with_graph.write("options.toml", text)
-    said = ("--seed", 3, "--split-seed", 3, "--threads", 1, "--set", "dropout=0.1", "--set", "gamma=2")
-    message = refusal(with_graph, *SHORT, *said, "--config", "options.toml")
+    options = ("--seed", 3, "--split-seed", 3, "--threads", 1, "--set", "dropout=0.1", "--set", "gamma=2")
+    message = refusal(with_graph, *SHORT, *options, "--config", "options.toml")
     assert all(part in message for part in ["options.toml", *naming]), message
 
 
@@ -195,14 +195,14 @@ def test_a_misspelt_key_or_a_wrong_type_in_a_file_is_refused(
 
 @pytest.mark.fault("N06")
 @pytest.mark.parametrize("option", ["--config", "--settings"])
-def test_a_file_of_options_that_is_no_file_is_refused(with_graph: Outside, option: str) -> None:
+def test_a_file_of_options_that_cannot_be_read_is_refused(with_graph: Outside, option: str) -> None:
     with_graph.refuses(*SHORT, option, "mygraph", code=4, naming=["mygraph", "directory"])
     with_graph.refuses(*SHORT, option, "none.toml", code=4, naming=["none.toml", "No such file"])
     with_graph.refuses(*SHORT, option, "/dev/zero", code=2, naming=["/dev/zero", "more than 1,048,576 bytes"])
 
 
 @pytest.mark.fault("N06")
-def test_settings_of_a_file_hold_beside_those_of_the_command_line(with_graph: Outside) -> None:
+def test_settings_of_a_file_are_combined_with_those_of_the_command_line(with_graph: Outside) -> None:
     with_graph.write("options.toml", "[settings]\nhidden_dim = 5\ngamma = 2.0\nepochs = 9")
     with_graph.accepts(*SHORT, "--config", "options.toml", "--set", "gamma=3.0")
     config = json.loads((with_graph.folder / "run" / "config.json").read_text())
@@ -254,7 +254,7 @@ def test_a_file_with_code_is_refused(with_graph: Outside) -> None:
 
 @pytest.mark.fault("N09")
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
-def test_a_device_that_is_not_there_is_refused(with_graph: Outside) -> None:
+def test_an_unavailable_device_is_refused(with_graph: Outside) -> None:
     with_graph.refuses(*SHORT, "--device", "cuda", code=4, naming=["device = 'cuda'", "not available here"])
 
 

@@ -35,7 +35,7 @@ def rows(folder: Path) -> list[str]:
 
 
 def timeless(folder: Path) -> dict[str, dict[str, str]]:
-    """The rows by seed, without what tells of time."""
+    """The rows by seed, without times."""
     with (folder / "out" / "results.csv").open(newline="") as stream:
         found = list(csv.DictReader(stream))
     return {row["seed"]: {name: text for name, text in row.items() if name not in TIMED} for row in found}
@@ -57,7 +57,7 @@ def workers(started: Started) -> list[int]:
 
 
 def is_running(number: int) -> bool:
-    return state_and_parent(number)[0] not in ("gone", "Z", "X")  # a dead one that nobody has asked after is dead too
+    return state_and_parent(number)[0] not in ("gone", "Z", "X")  # a zombie has ended, too
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def undisturbed(outside_before: Outside) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.fault("P17", "P19", "P21")
-def test_a_killed_worker_costs_its_own_run_which_is_done_the_next_time(
+def test_a_killed_worker_loses_only_its_own_run_which_is_repeated_the_next_time(
     outside: Outside, wait_until: WaitUntil, undisturbed: dict[str, dict[str, str]]
 ) -> None:
     words = (*COMMAND, "--seeds", 2, "--jobs", 2)
@@ -101,12 +101,12 @@ def test_a_frozen_worker_is_ended_and_named(outside: Outside, wait_until: WaitUn
 
 @pytest.mark.fault("P19")
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5", "100000", ""])
-def test_a_number_of_workers_that_cannot_be_is_an_error_of_usage(outside: Outside, jobs: str) -> None:
+def test_an_invalid_number_of_workers_is_refused(outside: Outside, jobs: str) -> None:
     outside.refuses(*COMMAND, "--jobs", jobs, code=2, naming=["--jobs"])
 
 
 @pytest.mark.fault("P17")
-def test_stopped_and_killed_and_started_again_it_loses_nothing_and_repeats_nothing(
+def test_a_reproduction_that_is_stopped_and_killed_loses_nothing_and_repeats_nothing(
     outside: Outside, wait_until: WaitUntil
 ) -> None:
     folder, words = outside.folder, (*COMMAND, "--seeds", 8)

@@ -20,7 +20,7 @@ TRAIN = ("train", "mygraph", "--epochs", 10, "--out", "run")
 @pytest.mark.parametrize(
     "options", [("--validation", 0.3), (), ("--validation", 0.3, "--seeds", 2)], ids=["validated", "crossed", "seeds"]
 )
-def test_a_finished_run_is_left_as_it_is(outside: Outside, options: tuple[Any, ...]) -> None:
+def test_resuming_a_finished_run_changes_nothing(outside: Outside, options: tuple[Any, ...]) -> None:
     run = outside.write_graph().with_name("run")
     first = outside.accepts(*TRAIN, *options, "--json")
     before = state(run)
@@ -53,7 +53,7 @@ def contents(run: Path) -> dict[str, bytes]:
 
 @pytest.mark.fault("P16")
 @pytest.mark.parametrize("damaged", ["older", "newer"])
-def test_the_newest_checkpoint_is_that_of_the_highest_epoch_whatever_the_clock_says(
+def test_the_newest_checkpoint_is_that_of_the_highest_epoch_even_if_the_clock_was_set_back(
     outside: Outside,
     wait_until: Callable[..., None],
     differences: Callable[[Path, Path], list[str]],

@@ -111,7 +111,7 @@ def test_a_damaged_file_of_a_finished_run_is_refused_by_name(run: Path, name: st
 
 
 @pytest.mark.parametrize("name", ["evaluation.json", "report.html", "new_nodes.csv", "reliability.svg", "run.lock"])
-def test_what_is_never_read_again_is_harmless(run: Path, name: str) -> None:
+def test_damage_to_files_that_are_never_read_again_is_harmless(run: Path, name: str) -> None:
     (run / name).write_bytes(b"\x00\xff" * 10)
     assert load_run(run).probabilities.isfinite().all()
 
@@ -132,7 +132,7 @@ def test_every_command_that_reads_a_run_refuses_a_damaged_one(
 
 
 @pytest.mark.parametrize("name", sorted(WRITTEN_BY_TRAINING - {"config.json", "environment.json"}))
-def test_resuming_makes_a_damaged_finished_run_again(finished: Path, run: Path, name: str) -> None:
+def test_resuming_repairs_a_damaged_finished_run(finished: Path, run: Path, name: str) -> None:
     before = files_of(finished)
     (run / name).write_bytes(before[name][:-1])
     notices = trained(run)
@@ -143,7 +143,7 @@ def test_resuming_makes_a_damaged_finished_run_again(finished: Path, run: Path, 
 
 
 @pytest.mark.parametrize("name", ["config.json", "environment.json"])
-def test_settings_that_cannot_be_compared_any_more_are_not_resumed(run: Path, name: str) -> None:
+def test_a_run_with_damaged_settings_is_not_resumed(run: Path, name: str) -> None:
     before = files_of(run)
     for content in damages(before[name]):
         (run / name).write_bytes(content)
@@ -158,7 +158,7 @@ def test_settings_that_cannot_be_compared_any_more_are_not_resumed(run: Path, na
     [*(lambda content, share=share: content[: int(share * len(content))] for share in (0, 0.01, 0.5, 0.99)), None],
     ids=["0 %", "1 %", "50 %", "99 %", "a byte"],
 )
-def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
+def test_a_damaged_checkpoint_is_skipped_for_the_one_before(
     unfinished: Path, tmp_path: Path, file: str, damage: Callable[[bytes], bytes] | None
 ) -> None:
     newest = sorted(unfinished.glob(f"checkpoints/*.{file}"))[-1]
@@ -171,7 +171,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert {name for name in undisturbed if after[name] != undisturbed[name]} <= TIMED
 
 
-def test_without_any_whole_checkpoint_the_run_is_left_as_it_is(unfinished: Path) -> None:
+def test_a_run_without_an_intact_checkpoint_is_left_unchanged(unfinished: Path) -> None:
     for checkpoint in unfinished.glob("checkpoints/*.safetensors"):
         checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     before = {**files_of(unfinished), **files_of(unfinished / "checkpoints")}

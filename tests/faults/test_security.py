@@ -1,4 +1,4 @@
-"""Archives, links and runs from strangers: nothing outside is touched, and what another version wrote is said."""
+"""Archives, links and runs from elsewhere: no file outside is changed, and files of other versions are refused."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_nothing_is_removed_through_a_link_in_a_run(beside: Outside, how: str) -
 
 
 @pytest.mark.fault("S05")
-def test_a_link_is_no_run_of_a_seed(beside: Outside) -> None:
+def test_a_link_is_not_accepted_as_the_run_of_a_seed(beside: Outside) -> None:
     (beside.folder / "precious").mkdir()
     beside.accepts(*BEGUN, "study", "--seeds", 2)
     shutil.rmtree(beside.folder / "study" / "seed-1")
@@ -212,7 +212,7 @@ def test_a_model_of_a_method_that_is_not_known_is_refused(beside: Outside) -> No
 @pytest.mark.fault("S11")
 @pytest.mark.parametrize("part", ["random", "optimiser/"])
 @pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "not listed"])
-def test_a_checkpoint_without_a_part_is_not_resumed_from(beside: Outside, part: str, is_listed: bool) -> None:
+def test_an_incomplete_checkpoint_is_not_resumed_from(beside: Outside, part: str, is_listed: bool) -> None:
     for file in (beside.folder / "half" / "checkpoints").glob("*.json"):
         tensors, record = read_tensors(file.with_suffix(""))
         kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(part)}

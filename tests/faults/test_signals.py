@@ -30,6 +30,7 @@ OPTIONS = {
     "of two seeds": ("--validation", 0.3, "--seeds", 2),
 }
 SINGLE = "with validation nodes"
+MOST_SECONDS = 5.0  # of the processor, from a signal to the end
 FIRST_CHECKPOINT = "run/checkpoints/epoch-0000001.json"
 
 Differences = Callable[[Path, Path], list[str]]
@@ -58,6 +59,8 @@ def stop(outside: Outside, started: Started, wait_until: Wait, *numbers: signal.
         if place < len(numbers):
             wait_until((outside.records / f"signal-{place}").exists)
     ended = started.wait()
+    seconds = outside.records / "seconds"
+    assert not seconds.exists() or float(seconds.read_text()) < MOST_SECONDS
     assert ended.code == 128 + numbers[-1], ended.errors
     assert "Traceback" not in ended.errors
     return ended
@@ -101,6 +104,7 @@ def test_a_signal_in_training_saves_the_state_and_names_the_command_to_resume(
     last = run if kind == SINGLE else run / "seed-1"
     wait_until(lambda: bool(checkpoints(last)))
     ended = stop(outside, started, wait_until, number)
+    assert (outside.records / "seconds").is_file()
     assert f"error: stopped by {number.name} after epoch" in ended.errors
     assert "the state is saved" in ended.errors
     assert f"after epoch {int(checkpoints(last)[-1].stem.removeprefix('epoch-'))};" in ended.errors
@@ -268,6 +272,6 @@ def test_a_signal_during_an_import_ends_without_a_traceback(
     wait_until((outside.folder / "importing").is_file)
     process.send_signal(number)
     _, errors = process.communicate(timeout=1200)
-    assert process.returncode in (128 + number, -number)  # for which a shell says the same
+    assert process.returncode in (128 + number, -number)  # a shell reports both as the same
     assert "Traceback" not in errors
     assert not (outside.folder / "run").exists()

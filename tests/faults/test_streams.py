@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fault("P26")
 
 TRAIN = ("train", "mygraph", "--validation", 0.3, "--test", 0.2, "--epochs", 2, "--out", "run")
 NAME = "Zoë→1"
-UNREAD = 141  # what a shell says of a program whose reader has gone
+UNREAD = 141  # 128 + SIGPIPE: the reader of the output has ended
 FULL = "error: cannot write to the standard output: No space left on device"
 
 # What becomes of the streams with these numbers.
@@ -100,7 +100,7 @@ def write_graph(outside: Outside) -> None:
         (FULL_PIPE, (2,), 0),
     ],
 )
-def test_a_training_is_kept_whatever_becomes_of_its_streams(
+def test_a_training_is_complete_with_any_state_of_its_streams(
     outside: Outside,
     finished: Path,
     differences: Callable[[Path, Path], list[str]],
@@ -122,7 +122,7 @@ def test_a_training_is_kept_whatever_becomes_of_its_streams(
     [(("train", "nowhere/"), 4), (("train", "demo", "--epochs", "x"), 2), (("report", "mygraph"), 4)],
     ids=["no file", "usage", "no run"],
 )
-def test_an_error_that_nobody_hears_has_its_code_all_the_same(
+def test_an_error_that_cannot_be_printed_keeps_its_exit_code(
     outside: Outside, streams: str, words: tuple[str, ...], code: int
 ) -> None:
     write_graph(outside)
@@ -155,7 +155,7 @@ def test_json_is_one_object_and_alone_on_its_stream(
     assert ended.out.isascii() is (before != "" or words[0] in ("report", "predict", "datasets"))
 
 
-def test_what_an_encoding_lacks_is_written_as_escapes(outside: Outside, finished: Path) -> None:
+def test_characters_outside_the_encoding_are_written_as_escapes(outside: Outside, finished: Path) -> None:
     outside.folder = finished
     plain, escaped = (outside.accepts("explain", "run", NAME, before=before).out for before in ("", IN_ASCII))
     assert NAME in plain
@@ -170,7 +170,7 @@ def shell(folder: Path, script: str, **environment: str) -> subprocess.Completed
     return subprocess.run(words, cwd=folder, capture_output=True, timeout=1200, env={**os.environ, **environment})
 
 
-def test_a_pipe_that_reads_nothing_costs_nothing(
+def test_a_pipe_without_a_reader_loses_nothing(
     outside: Outside, finished: Path, differences: Callable[[Path, Path], list[str]]
 ) -> None:
     write_graph(outside)
@@ -179,7 +179,7 @@ def test_a_pipe_that_reads_nothing_costs_nothing(
     assert differences(outside.folder / "run", finished / "run") == []
 
 
-def test_without_any_stream_a_training_is_done(
+def test_a_training_without_any_stream_is_complete(
     outside: Outside, finished: Path, differences: Callable[[Path, Path], list[str]]
 ) -> None:
     write_graph(outside)
@@ -187,15 +187,15 @@ def test_without_any_stream_a_training_is_done(
     assert differences(outside.folder / "run", finished / "run") == []
 
 
-def test_a_locale_without_characters_changes_no_object(finished: Path) -> None:
-    surroundings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    ended = shell(finished, "confgcn inspect mygraph --json", **surroundings)
+def test_an_ascii_locale_changes_no_json_object(finished: Path) -> None:
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = shell(finished, "confgcn inspect mygraph --json", **environment)
     assert (ended.returncode, ended.stdout.count(b"\n")) == (0, 1), ended.stderr
     assert ended.stdout.isascii()
     assert "β" in json.dumps(json.loads(ended.stdout), ensure_ascii=False)
 
 
-def test_a_slow_reader_of_a_pipe_that_does_not_wait_gets_everything(
+def test_a_slow_reader_of_a_non_blocking_pipe_receives_everything(
     outside: Outside, wait_until: Callable[..., None]
 ) -> None:
     os.mkfifo(outside.folder / "pipe")

@@ -1,4 +1,4 @@
-"""Tables that are empty, ragged or of other columns are refused by line and column; dress of text changes nothing."""
+"""Tables that are empty, ragged or have other columns are refused; encoding, line ends and quotes change nothing."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_an_empty_file_is_refused(tables: Tables, name: str, content: str) -> No
 
 @pytest.mark.fault("G04")
 @pytest.mark.parametrize("header", ["source,target", "source,target\r\n", "\ufeff# links\nsource,target\n\n#\n"])
-def test_a_header_alone_is_no_edges(tables: Tables, header: str) -> None:
+def test_a_header_without_edges_is_refused(tables: Tables, header: str) -> None:
     tables.write("edges.csv", header)
-    asked = ["edges.csv: no edges", "--allow-edgeless"]
-    tables.refuses_to_train(naming=asked)
-    tables.refuses("inspect", "--edges", "edges.csv", "--allow-edgeless", code=3, naming=asked)
+    naming = ["edges.csv: no edges", "--allow-edgeless"]
+    tables.refuses_to_train(naming=naming)
+    tables.refuses("inspect", "--edges", "edges.csv", "--allow-edgeless", code=3, naming=naming)
     tables.train("--allow-edgeless")
     assert all(0.5 <= float(row["probability"]) <= 1 for row in tables.predictions().values())
 
@@ -60,7 +60,7 @@ def test_other_columns_are_listed_beside_those_expected(tables: Tables, header: 
         ('"",""', "column 1 has no name"),
     ],
 )
-def test_names_of_columns_that_are_no_names_are_refused(tables: Tables, header: str, problem: str) -> None:
+def test_invalid_names_of_columns_are_refused(tables: Tables, header: str, problem: str) -> None:
     tables.write("edges.csv", f"{header}\n{','.join('a' * (header.count(',') + 1))}\n")
     tables.refuses_to_train(naming=[f"edges.csv: {problem}"])
 
@@ -74,9 +74,7 @@ def test_names_of_columns_that_are_no_names_are_refused(tables: Tables, header: 
         ("edges.csv", "edges.csv", ["edges.csv: found the columns source, target", "expected one called id", "--id"]),
     ],
 )
-def test_a_table_in_the_place_of_the_other_is_refused(
-    tables: Tables, edges: str, nodes: str, naming: list[str]
-) -> None:
+def test_swapped_tables_are_refused(tables: Tables, edges: str, nodes: str, naming: list[str]) -> None:
     tables.refuses("train", "--edges", edges, "--nodes", nodes, "--out", "run", code=3, naming=naming)
 
 
@@ -97,7 +95,7 @@ def test_lines_are_counted_as_an_editor_counts_them(tables: Tables) -> None:
 
 @pytest.mark.fault("G08", "G09")
 @pytest.mark.parametrize(
-    "dressed",
+    "changed",
     [
         lambda text: "\ufeff" + text,
         lambda text: text.replace("\n", "\r\n"),
@@ -110,9 +108,11 @@ def test_lines_are_counted_as_an_editor_counts_them(tables: Tables) -> None:
     ],
     ids=["BOM", "CRLF", "CR", "mixed", "no final newline", "BOM and blank lines", "semicolons", "all in quotes"],
 )
-def test_dress_changes_nothing(tables: Tables, plain: tuple[bytes, str], dressed: Callable[[str], str]) -> None:
-    tables.write("edges.csv", dressed(tables.edges))
-    tables.write("nodes.csv", dressed(tables.nodes))
+def test_encoding_line_ends_separators_and_quotes_change_nothing(
+    tables: Tables, plain: tuple[bytes, str], changed: Callable[[str], str]
+) -> None:
+    tables.write("edges.csv", changed(tables.edges))
+    tables.write("nodes.csv", changed(tables.nodes))
     tables.train()
     assert tables.result() == plain
 
@@ -124,7 +124,7 @@ def test_a_second_byte_order_mark_is_shown(tables: Tables) -> None:
 
 
 @pytest.mark.fault("G14")
-def test_names_with_separators_quotes_and_line_ends_come_back(tables: Tables) -> None:
+def test_names_with_separators_quotes_and_line_ends_stay_in_the_output(tables: Tables) -> None:
     names = {"a": "Doe, Jane", "b": 'the "b"', "c": "two\nlines", "d": "two\r\nlines", "e": "#5", "f": '"', "g": " g "}
     for file in ("edges", "nodes"):
         header, *rows = [line.split(",") for line in getattr(tables, file).splitlines()]
@@ -165,6 +165,6 @@ def test_comments_and_blank_lines_are_skipped_and_counted(tables: Tables, plain:
         ("  # a note", ["line 5: 1 fields, but the header has 2"]),
     ],
 )
-def test_spaces_belong_to_a_cell_and_are_never_lost_silently(tables: Tables, row: str, naming: list[str]) -> None:
+def test_spaces_are_kept_and_reported(tables: Tables, row: str, naming: list[str]) -> None:
     tables.write("edges.csv", tables.edges.replace("c,d", row))
     tables.refuses_to_train(naming=["edges.csv", *naming])

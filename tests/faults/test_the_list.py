@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +27,7 @@ def rows_of(decorators: list[ast.expr]) -> list[str]:
     return [ast.literal_eval(argument) for mark in marks for argument in mark.args]
 
 
+@cache
 def marked() -> dict[str, set[str]]:
     """The tests of each row, as the sources have them."""
     found: dict[str, set[str]] = {}
@@ -58,7 +60,7 @@ def test_the_table_in_the_docs_has_the_tests_that_there_are(tool: ModuleType) ->
     assert shown == {row: marked().get(row, set()) for row in tool.faults()}, "write it again: tools/fault_table.py"
 
 
-def test_a_row_says_what_was_found(tool: ModuleType) -> None:
+def test_a_row_of_the_table_has_the_outcomes_of_its_tests(tool: ModuleType) -> None:
     fault = {"fault": "a|b", "expected": "exit 3", "severity": "A"}
     tests = {"test_a.py::test_x": Counter(passed=2), "test_a.py::test_y": Counter(skipped=1)}
     line = tool.line("G01", fault, tests)
@@ -66,7 +68,7 @@ def test_a_row_says_what_was_found(tool: ModuleType) -> None:
     assert "not tested: no server" in tool.line("S14", {**fault, "why_not": "no server"}, {})
 
 
-def test_what_failed_is_said_above_the_table(tool: ModuleType) -> None:
+def test_failed_rows_are_counted_above_the_table(tool: ModuleType) -> None:
     text = tool.table({"G01": {"test_a.py::test_x": Counter(failed=1)}})
     assert "1 have tests, 1 of them fail" in text
     assert "G03" in text.splitlines()[0]

@@ -1,4 +1,4 @@
-"""Two processes and one directory: the second is refused, or gets another; a lock that nobody holds is taken over."""
+"""Two processes and one directory: the second is refused, or gets another; an abandoned lock is taken over."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def locked(folder: Path, text: str = "") -> Iterator[None]:
 
 
 @pytest.mark.fault("P10")
-def test_while_a_run_is_trained_all_others_are_told_by_whom(
+def test_a_run_in_training_is_refused_to_others_with_the_process_that_uses_it(
     graph: Outside, training: Started, differences: Differences, finished: Path
 ) -> None:
     for words in OTHERS:
@@ -97,7 +97,7 @@ def test_while_a_run_is_trained_all_others_are_told_by_whom(
 
 
 @pytest.mark.fault("P10")
-def test_two_that_begin_without_a_directory_at_the_same_moment_get_two(
+def test_two_runs_started_together_without_a_directory_get_one_each(
     graph: Outside, differences: Differences, finished: Path
 ) -> None:
     both = [graph.start(*TRAIN, before=TOGETHER % {"name": "free_directory"}) for _ in range(2)]
@@ -108,7 +108,7 @@ def test_two_that_begin_without_a_directory_at_the_same_moment_get_two(
 
 
 @pytest.mark.fault("P10")
-def test_of_two_that_begin_in_one_directory_at_the_same_moment_one_is_refused(
+def test_one_of_two_runs_started_together_in_one_directory_is_refused(
     graph: Outside, differences: Differences, finished: Path
 ) -> None:
     both = [graph.start(*RUN, before=TOGETHER % {"name": "claimed"}) for _ in range(2)]
@@ -117,7 +117,7 @@ def test_of_two_that_begin_in_one_directory_at_the_same_moment_one_is_refused(
 
 
 @pytest.mark.fault("P10")
-def test_of_two_that_write_one_file_at_the_same_moment_one_wins_whole(outside: Outside) -> None:
+def test_two_processes_that_write_one_file_leave_one_complete_file(outside: Outside) -> None:
     graphs = [outside.write_graph("small", nodes=9), outside.write_graph("large", nodes=99)]
     for graph in graphs:
         outside.accepts("convert", graph, "--out", f"{graph.name}.npz")
@@ -136,7 +136,7 @@ def test_of_two_that_write_one_file_at_the_same_moment_one_wins_whole(outside: O
     ("words", "text", "named"),
     [(RUN, "", "unknown"), (RUN, "\x1b[2J", "unknown"), (RUN, "4711\n", "4711"), (("report", "run"), "4711", "4711")],
 )
-def test_a_lock_that_somebody_else_holds_is_respected(
+def test_a_lock_held_by_another_program_is_respected(
     outside: Outside, finished: Path, words: tuple[Any, ...], text: str, named: str
 ) -> None:
     shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
@@ -145,7 +145,7 @@ def test_a_lock_that_somebody_else_holds_is_respected(
 
 
 @pytest.mark.fault("P10")
-def test_a_reproduction_is_refused_the_folder_of_another(outside: Outside) -> None:
+def test_a_reproduction_cannot_use_the_folder_of_another(outside: Outside) -> None:
     with locked(outside.folder / "out", "4711"):
         words = ("reproduce", "table2", "--datasets", "demo", "--out", "out")
         outside.refuses(*words, code=7, naming=["out: in use by process 4711"])
@@ -170,7 +170,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_with_a_notice(
     [(str(os.getpid()), str(os.getpid())), ("\udcff" * 9, "unknown"), ("9" * 99, "9" * 20)],
     ids=["a process that lives", "no text", "no process"],
 )
-def test_what_counts_is_who_holds_a_lock_and_not_what_is_written_in_it(
+def test_the_holder_of_a_lock_counts_and_not_its_content(
     graph: Outside, differences: Differences, finished: Path, text: str, named: str
 ) -> None:
     """The number may be that of a process which came later; it may be no number at all."""
@@ -190,7 +190,7 @@ IN_PLACE_OF_A_LOCK: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.fault("P11")
 @pytest.mark.parametrize("make", IN_PLACE_OF_A_LOCK.values(), ids=IN_PLACE_OF_A_LOCK.keys())
 @pytest.mark.parametrize("words", [RUN, (*RUN, "--overwrite")], ids=["train", "overwrite"])
-def test_what_is_no_lock_is_neither_followed_nor_removed(
+def test_links_and_folders_in_place_of_a_lock_are_neither_followed_nor_removed(
     graph: Outside, words: tuple[Any, ...], make: Callable[[Path], Any]
 ) -> None:
     lock = graph.folder / "run" / "run.lock"
@@ -203,7 +203,7 @@ def test_what_is_no_lock_is_neither_followed_nor_removed(
 
 @pytest.mark.fault("P12")
 @pytest.mark.parametrize("unfinished", [False, True], ids=["finished", "unfinished"])
-def test_a_directory_that_holds_a_run_is_left_as_it_is(outside: Outside, finished: Path, unfinished: bool) -> None:
+def test_a_directory_that_holds_a_run_is_left_unchanged(outside: Outside, finished: Path, unfinished: bool) -> None:
     shutil.copytree(finished, outside.folder, dirs_exist_ok=True)
     if unfinished:
         (outside.folder / "run" / "metrics.json").unlink()
@@ -215,14 +215,14 @@ def test_a_directory_that_holds_a_run_is_left_as_it_is(outside: Outside, finishe
 @pytest.mark.fault("P12")
 @pytest.mark.parametrize("option", [(), ("--resume",), ("--overwrite",)], ids=["nothing", "resume", "overwrite"])
 @pytest.mark.parametrize("name", ["notes.txt", "config.json", "seed-0/notes.txt", "config.json.tmp.mine"])
-def test_a_directory_of_somebody_else_is_left_as_it_is(graph: Outside, option: tuple[str, ...], name: str) -> None:
+def test_a_directory_with_other_files_is_left_unchanged(graph: Outside, option: tuple[str, ...], name: str) -> None:
     graph.write(f"run/{name}", '{"mine": 1}')
     graph.refuses(*RUN, *option, code=2, naming=["run: is not empty and holds no run"])
 
 
 @pytest.mark.fault("P12")
 @pytest.mark.parametrize("option", [(), ("--resume",), ("--overwrite",)], ids=["nothing", "resume", "overwrite"])
-def test_a_file_in_place_of_the_directory_is_left_as_it_is(graph: Outside, option: tuple[str, ...]) -> None:
+def test_a_file_in_place_of_the_directory_is_left_unchanged(graph: Outside, option: tuple[str, ...]) -> None:
     graph.write("run", "mine")
     graph.refuses(*RUN, *option, code=2, naming=["run: exists and is not a directory"])
 

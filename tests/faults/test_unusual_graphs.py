@@ -57,7 +57,7 @@ def test_weights_are_refused_whatever_they_are(tables: Tables, value: str) -> No
 
 
 @pytest.mark.fault("E14")
-def test_weights_that_are_left_out_on_purpose_change_nothing(tables: Tables, plain: tuple[bytes, str]) -> None:
+def test_ignored_weights_change_nothing(tables: Tables, plain: tuple[bytes, str]) -> None:
     rows = [f"{row},{place - 3}" for place, row in enumerate(tables.edges.split()[1:])]
     tables.write("edges.csv", "\n".join(["source,target,weight", *rows]))
     tables.train("--ignore", "weight")
@@ -76,9 +76,7 @@ def test_weights_that_are_left_out_on_purpose_change_nothing(tables: Tables, pla
     ],
     ids=["weights", "hyperedges", "ports", "an unknown node", "graphs in graphs"],
 )
-def test_graphml_that_says_more_than_a_graph_can_hold_is_refused(
-    outside: Outside, edge: str, naming: list[str]
-) -> None:
+def test_graphml_with_unsupported_content_is_refused(outside: Outside, edge: str, naming: list[str]) -> None:
     outside.write("graph.graphml", GRAPHML.format(edge=edge))
     outside.refuses("train", "graph.graphml", "--out", "run", code=3, naming=["graph.graphml", *naming])
 
@@ -123,7 +121,7 @@ def test_a_graph_of_no_nodes_is_refused(tables: Tables) -> None:
         ("a,p,1\nb,q,0\n", "a,b\n", "2 labels are too few"),
     ],
 )
-def test_graphs_that_are_too_small_are_refused_in_words(tables: Tables, nodes: str, edges: str, problem: str) -> None:
+def test_graphs_that_are_too_small_are_refused(tables: Tables, nodes: str, edges: str, problem: str) -> None:
     tables.write("nodes.csv", f"id,label,width\n{nodes}")
     tables.write("edges.csv", f"source,target\n{edges}")
     tables.refuses_to_train(naming=[problem])
@@ -134,7 +132,7 @@ def test_graphs_that_are_too_small_are_refused_in_words(tables: Tables, nodes: s
     ("method", "edges"),
     [("confgcn", "a,b\n"), ("confgcn", ""), ("confgcn", "a,a\n"), ("gcn", "a,b\n"), ("label_propagation", "a,b\n")],
 )
-def test_two_nodes_do(tables: Tables, method: str, edges: str) -> None:
+def test_a_graph_of_two_nodes_is_trained(tables: Tables, method: str, edges: str) -> None:
     tables.write("nodes.csv", "id,label,width\na,p,1\nb,q,0\n")
     tables.write("edges.csv", f"source,target\n{edges}")
     tables.train("--allow-edgeless", "--method", method, *WITHOUT_VALIDATION)
@@ -143,7 +141,7 @@ def test_two_nodes_do(tables: Tables, method: str, edges: str) -> None:
 
 @pytest.mark.fault("E18")
 @pytest.mark.parametrize("method", ["confgcn", "gat"])
-def test_many_nodes_without_an_edge_do(tables: Tables, method: str) -> None:
+def test_a_graph_without_edges_is_trained(tables: Tables, method: str) -> None:
     tables.write("edges.csv", "source,target\n")
     ended = tables.train("--allow-edgeless", "--method", method)
     assert "note: 8 isolated nodes: they have no neighbours" in ended.errors

@@ -1,5 +1,5 @@
-"""One training in several processes: killed, frozen, cut off and left behind. Each time it ends in time, one process
-says what happened, nothing is left running, and any number of workers goes on from the last checkpoint."""
+"""One training in several processes: killed, frozen, disconnected or left behind. Each time the job ends, one error
+names the cause, no process is left running, and any number of workers resumes from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def undisturbed(outside_before: Outside) -> Path:
 
 
 @pytest.mark.fault("P17", "P18", "P21")
-def test_killed_and_frozen_workers_are_named_and_another_number_goes_on(
+def test_killed_and_frozen_workers_are_named_and_another_number_of_workers_resumes(
     outside: Outside, wait_until: WaitUntil, undisturbed: Path
 ) -> None:
     started, workers = begin(outside, wait_until, 2, *TRAIN)
@@ -145,14 +145,14 @@ def test_killed_and_frozen_workers_are_named_and_another_number_goes_on(
 
 
 @pytest.mark.fault("P17", "P18")
-def test_torchrun_starts_workers_again_that_froze_or_were_killed(
+def test_torchrun_restarts_workers_that_froze_or_were_killed(
     outside: Outside, wait_until: WaitUntil, undisturbed: Path
 ) -> None:
     outside.write_graph()
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2"]
-    surroundings = {**os.environ, **running_first(outside.folder)}
+    environment = {**os.environ, **running_first(outside.folder)}
     command = [*torchrun, "-m", "confgcn", *map(str, TRAIN)]
-    job = subprocess.Popen(command, cwd=outside.folder, env=surroundings, stderr=subprocess.PIPE)
+    job = subprocess.Popen(command, cwd=outside.folder, env=environment, stderr=subprocess.PIPE)
     try:
         wait_until(lambda: bool(checkpoints(outside.folder)))
         first = children(job.pid)
@@ -161,18 +161,18 @@ def test_torchrun_starts_workers_again_that_froze_or_were_killed(
         before = newest(outside.folder)
         wait_until(lambda: newest(outside.folder) > before)
         os.kill(children(job.pid)[1], signal.SIGKILL)
-        said = job.communicate(timeout=1200)[1].decode()
+        errors = job.communicate(timeout=1200)[1].decode()
     finally:
         job.kill()  # and with it, soon after, its workers
-    assert job.returncode == 0, said
-    assert "worker 0" in said
-    assert "worker 1" in said
+    assert job.returncode == 0, errors
+    assert "worker 0" in errors
+    assert "worker 1" in errors
     for name in RESULTS:
         assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
 
 
 @pytest.mark.fault("P17")
-def test_workers_do_not_outlive_whoever_started_them(
+def test_workers_end_with_the_process_that_started_them(
     outside: Outside, wait_until: WaitUntil, undisturbed: Path
 ) -> None:
     started, workers = begin(outside, wait_until, 2, *TRAIN)
@@ -184,8 +184,8 @@ def test_workers_do_not_outlive_whoever_started_them(
     assert f"process {started.process.pid}, which started the workers, has ended" in errors[0]
     shards = outside.folder / "run/shards"
     (shards / "shard-0001/labels.npy").write_text("x")
-    surroundings = running_first(outside.folder)
-    ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=surroundings, has_workers=True)
+    environment = running_first(outside.folder)
+    ended = outside.accepts(*TRAIN, "--workers", 2, "--resume", environment=environment, has_workers=True)
     assert re.search(r"labels\.npy: .*; the graph is partitioned again", ended.errors)
     for name in RESULTS:
         assert (outside.folder / "run" / name).read_bytes() == (undisturbed / name).read_bytes(), name
@@ -193,7 +193,7 @@ def test_workers_do_not_outlive_whoever_started_them(
 
 @pytest.mark.fault("P02", "P03", "P04", "P20")
 @pytest.mark.parametrize(("number", "times"), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
-def test_a_signal_stops_all_workers_which_listened_on_the_loopback_alone(
+def test_a_signal_stops_all_workers_and_they_listen_on_the_loopback_only(
     outside: Outside, wait_until: WaitUntil, number: int, times: int
 ) -> None:
     started, workers = begin(outside, wait_until, 2, *ENDLESS)
@@ -210,11 +210,11 @@ def test_a_signal_stops_all_workers_which_listened_on_the_loopback_alone(
 
 
 @pytest.mark.fault("P02", "P03")
-def test_a_signal_before_the_first_epoch_is_not_kept_waiting(outside: Outside, wait_until: WaitUntil) -> None:
+def test_a_signal_before_the_first_epoch_stops_at_once(outside: Outside, wait_until: WaitUntil) -> None:
     outside.write_graph()
     waiting = outside.folder.parent / "waiting"
-    surroundings = {**running_first(outside.folder, SLOW_TO_READ), "WAITING": str(waiting)}
-    started = outside.start(*TRAIN, "--workers", 2, environment=surroundings, has_workers=True)
+    environment = {**running_first(outside.folder, SLOW_TO_READ), "WAITING": str(waiting)}
+    started = outside.start(*TRAIN, "--workers", 2, environment=environment, has_workers=True)
     wait_until(lambda: all(Path(f"{waiting}{rank}").exists() for rank in (0, 1)))
     assert started.process.pid is not None
     workers = children(started.process.pid)
@@ -236,20 +236,20 @@ def listens_at(process: int) -> list[str]:
 
 @pytest.mark.fault("P19")
 @pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", "100000", ""])
-def test_a_number_of_workers_that_cannot_be(outside: Outside, workers: str) -> None:
+def test_an_invalid_number_of_training_workers_is_refused(outside: Outside, workers: str) -> None:
     outside.refuses("train", "demo", "--out", "run", "--workers", workers, code=2, naming=["--workers"])
 
 
 @pytest.mark.fault("P19")
-def test_another_number_of_workers_than_the_launcher_has_started() -> None:
-    told = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}
-    ended = CliRunner().invoke(app, ["train", "demo", "--out", "run", "--workers", "3"], env=told)
+def test_another_number_of_workers_than_the_launcher_started_is_refused() -> None:
+    environment = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"}
+    ended = CliRunner().invoke(app, ["train", "demo", "--out", "run", "--workers", "3"], env=environment)
     assert isinstance(ended.exception, UsageError)
     assert str(ended.exception).startswith("--workers 3: the launcher has started 2")
 
 
 @pytest.mark.fault("P19")
-def test_more_workers_than_nodes(outside: Outside) -> None:
+def test_more_workers_than_nodes_are_refused(outside: Outside) -> None:
     outside.write("g/edges.csv", "source,target\na,b\nb,c\n")
     outside.write("g/nodes.csv", "id,label,split,width\na,p,train,1\nb,q,train,0\nc,p,validation,1\n")
     naming = ["workers = 4", "has 3 nodes"]
@@ -257,7 +257,7 @@ def test_more_workers_than_nodes(outside: Outside) -> None:
 
 
 @pytest.mark.fault("P10", "P12", "P19")
-def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outside, undisturbed: Path) -> None:
+def test_errors_that_are_known_early_are_raised_before_a_worker_starts(outside: Outside, undisturbed: Path) -> None:
     outside.write_graph()
     outside.accepts("partition", "mygraph", "--validation", 0.3, "--shards", 2, "--out", "shards")
     words = ("train", "shards", "--out", "new", "--workers", 3)
@@ -271,7 +271,7 @@ def test_what_can_be_refused_is_refused_before_any_worker_starts(outside: Outsid
 
 
 @pytest.mark.fault("P17")
-def test_a_damage_that_every_worker_meets_is_told_once(outside: Outside) -> None:
+def test_a_damaged_shard_is_reported_once(outside: Outside) -> None:
     outside.write_graph()
     outside.accepts("partition", "mygraph", "--validation", 0.3, "--shards", 2, "--out", "shards")
     for part in (0, 1):
@@ -282,7 +282,7 @@ def test_a_damage_that_every_worker_meets_is_told_once(outside: Outside) -> None
 
 
 @pytest.mark.fault("N04")
-def test_parts_that_diverge_keep_their_best_weights(outside: Outside) -> None:
+def test_workers_that_diverge_keep_their_best_weights(outside: Outside) -> None:
     outside.write_graph()
     words = ("train", "mygraph", *SPLIT, "--out", "run", "--set", "optimiser=sgd", "--set", "learning_rate=1000000")
     ended = outside.run(*words, "--epochs", 60, "--workers", 2, has_workers=True)
@@ -294,7 +294,7 @@ def test_parts_that_diverge_keep_their_best_weights(outside: Outside) -> None:
 
 
 @pytest.mark.fault("L01", "L02")
-def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_begun(outside: Outside) -> None:
+def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_created(outside: Outside) -> None:
     outside.write("mygraph/edges.csv", "source,target\na,b\nb,c\nc,d\nd,a\n")
     outside.write("mygraph/nodes.csv", "id,label,split,width\na,p,train,1\nb,p,train,2\nc,q,validation,3\nd,,,4\n")
     outside.accepts("partition", "mygraph", "--shards", 2, "--out", "shards")
@@ -303,9 +303,7 @@ def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_begun(outs
 
 
 @pytest.mark.fault("P12", "P17")
-def test_a_job_that_is_started_again_does_not_go_on_with_a_run_that_it_had_to_refuse(
-    outside: Outside, undisturbed: Path
-) -> None:
+def test_a_restarted_job_does_not_resume_a_run_that_it_refused(outside: Outside, undisturbed: Path) -> None:
     outside.write_graph()
     shutil.copytree(undisturbed, outside.folder / "run")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
@@ -317,22 +315,22 @@ def test_a_job_that_is_started_again_does_not_go_on_with_a_run_that_it_had_to_re
 
 @pytest.mark.fault("P20")
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_port_that_something_else_has_taken(tables: Tables, rank: int) -> None:
+def test_a_port_in_use_is_named(tables: Tables, rank: int) -> None:
     """Started by hand: ``--workers`` takes a port that is free, and where torchrun looks for one is its own affair."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        told = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        environment = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         naming = ["127.0.0.1:" + port]
-        tables.refuses_to_train(code=4, naming=naming, environment=told, before=MEETING_BRIEFLY)
+        tables.refuses_to_train(code=4, naming=naming, environment=environment, before=MEETING_BRIEFLY)
 
 
 @pytest.mark.fault("P19", "P20")
-def test_half_of_what_a_worker_must_know(tables: Tables) -> None:
+def test_an_incomplete_environment_of_a_worker_is_refused(tables: Tables) -> None:
     tables.refuses_to_train(code=2, naming=["RANK is set, but not WORLD_SIZE"], environment={"RANK": "0"})
 
 
 @pytest.mark.fault("P17", "P18", "P20", "P21")
-def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
+def test_two_hosts_give_the_result_of_one_and_a_broken_link_ends_both(
     script: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = script("tools/two_hosts.py")
@@ -344,7 +342,7 @@ def test_two_hosts_find_what_one_finds_and_a_cut_link_ends_both(
     monkeypatch.setenv("PYTHONPATH", running_first(folder)["PYTHONPATH"])
     with tool.two_hosts() as hosts:
         found = tool.trained(folder, hosts, epochs=5) | tool.cut(folder, hosts)
-    assert tool.is_as_it_should(found), found
+    assert tool.is_as_expected(found), found
     one, other = found["errors_after_cut"]
     assert "worker 1" in one[0]
     assert "has not responded" in one[0]

@@ -115,7 +115,7 @@ def content(rows: Rows, way: dict[str, Any]) -> bytes:
 
 
 def write_table(folder: Path, stem: str, rows: Rows, way: dict[str, Any]) -> None:
-    """Compressed in one part or in two, under a name that says so or not."""
+    """Compressed in one piece or in two, with the suffix of the format or without."""
     whole, compress = content(rows, way), COMPRESSIONS[way["compression"]]
     half = len(whole) // way["parts"]
     packed = compress(whole[:half]) + compress(whole[half:]) if way["parts"] == 2 else compress(whole)

@@ -1,4 +1,4 @@
-"""Any arrays become either an error that says what is wrong or a finite result that does not depend on their order."""
+"""Any arrays become either an error that names the problem or a finite result that does not depend on their order."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def graphs_and_orders(draw: st.DrawFn) -> tuple[RawGraph, RawGraph]:
 
 
 def attempt(action: Callable[[], Result], *allowed: type[Exception]) -> tuple[Result | None, str]:
-    """What comes of it, or what is said against it."""
+    """The result, or the error."""
     try:
         return action(), ""
     except allowed as error:

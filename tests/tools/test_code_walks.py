@@ -49,10 +49,27 @@ def test_a_command_that_fails_is_reported(tool: ModuleType, checkout: Path) -> N
         tool.traced(checkout, ["train"])
 
 
-def test_this_checkout_is_measured(tool: ModuleType, tmp_path: Path) -> None:
+def test_a_training_of_this_checkout_can_be_traced(tool: ModuleType, tmp_path: Path) -> None:
+    tool.write_tables(tmp_path)
+    words = ["--edges", str(tmp_path / "edges.csv"), "--nodes", str(tmp_path / "nodes.csv")]
+    counts = tool.traced(ROOT, ["train", *words, *tool._epochs(2), "--out", str(tmp_path / "run")])
+    assert (tmp_path / "run" / "predictions.csv").is_file()
+    files = {str(Path(file).relative_to(ROOT)) for file in tool.files_of(counts)}
+    assert {"confgcn/cli/train.py", "confgcn/runs/train.py", "confgcn/training/loop.py"} <= files
+
+
+def test_an_epoch_is_the_difference_of_two_trainings(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def traced(_: Path, command: list[str]) -> Counter[str]:
+        epochs = {"epochs=10": 10, "epochs=11": 11}
+        steps = next((epochs[word] for word in command if word in epochs), 200)
+        return Counter({"/a.py:1:read": 1, "/a.py:5:step": steps, "/b.py:1:loss": 2 * steps})
+
+    monkeypatch.setattr(tool, "traced", traced)
     found = tool.measure(ROOT, tmp_path)
-    assert 0 < found["epoch"]["files"] <= found["epoch"]["functions"] <= found["epoch"]["calls"]
-    assert found["epoch"]["files"] < found["path"]["files"] < found["path"]["functions"]
+    assert found["epoch"] == {"calls": 3, "functions": 2, "files": 2}
+    assert found["path"] == {"files": 2, "functions": 3}
     modules = [path for name in ("confgcn", "reproduction") for path in (ROOT / name).rglob("*.py")]
     assert found["code"]["modules"] == len(modules)
 

@@ -108,14 +108,14 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_every_sound_file_is_read(readers: dict[str, Any], tmp_path: Path) -> None:
+def test_every_valid_file_is_read(readers: dict[str, Any], tmp_path: Path) -> None:
     """So that a fuzzing comes farther than to the first check; but what has the name of a benchmark is not one."""
     for number, reader in enumerate(readers.values()):
         name, content = next(iter(reader.seeds.items()))
         folder = tmp_path / str(number) / "files"
-        for file, sound in {**reader.beside, name: content}.items():
+        for file, valid in {**reader.beside, name: content}.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_bytes(sound)
+            (folder / file).write_bytes(valid)
         (folder.parent / "here").mkdir()
         before = contents(folder.parent)
         with chdir(folder.parent / "here"):
@@ -263,8 +263,8 @@ def test_a_case_is_always_the_same_and_each_slot_has_each_canary(readers: dict[s
     assert cases[1::2] != others[1::2]
     birds = {(case.name, case.content) for case in cases if case.is_canary}
     assert len(birds) == len(reader.seeds) * len(canaries())
-    sound = sum(case.content == reader.seeds[case.name] for case in cases)
-    assert sound < 10
+    valid = sum(case.content == reader.seeds[case.name] for case in cases)
+    assert valid < 10
 
 
 def test_a_seal_makes_damage_come_past_the_checksums(readers: dict[str, Any], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The soak: disturbed rounds end like peaceful ones, and it is noticed when one does not."""
+"""The soak: disturbed rounds give the files of undisturbed ones, and a difference is reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "soak.jsonl").read_text().splitlines()]
 
 
-def test_a_disturbed_round_ends_like_a_peaceful_one(
+def test_a_disturbed_round_gives_the_files_of_an_undisturbed_one(
     quick: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert quick.main(words(tmp_path)) == 0
@@ -76,9 +76,9 @@ def test_a_disturbed_round_ends_like_a_peaceful_one(
     assert record["commands"][0].startswith("train graph")
     assert sum(record["kills"].values()) > 0
     assert (record["round"], record["seed"]) == (0, 0)
-    said = capsys.readouterr()
-    assert "0 rounds that ended otherwise than in peace" in said.out
-    assert "equal" in said.err
+    printed = capsys.readouterr()
+    assert "0 rounds with a difference" in printed.out
+    assert "equal" in printed.err
     assert not (tmp_path / "kept").exists()
 
 
@@ -123,15 +123,15 @@ def test_seconds_alone_are_no_difference(soak: ModuleType, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "is_fault"),
+    ("code", "printed", "is_fault"),
     [(0, "", False), (143, "", False), (-15, "", False), (1, "", True), (130, "", True), (0, "Traceback (most", True)],
 )
-def test_how_a_command_may_end(soak: ModuleType, code: int, said: str, is_fault: bool) -> None:
+def test_how_a_command_may_end(soak: ModuleType, code: int, printed: str, is_fault: bool) -> None:
     from soaking.commands import Ended
     from soaking.rounds import Outcome
 
     outcome = Outcome()
-    outcome.judge(["train"], Ended(code, 1.0, said), {0, 128 + signal.SIGTERM, -signal.SIGTERM})
+    outcome.check(["train"], Ended(code, 1.0, printed), {0, 128 + signal.SIGTERM, -signal.SIGTERM})
     assert outcome.equal is not is_fault
 
 

@@ -1,1 +1,1 @@
-"""Readers of users' files under damaged input: what is damaged and how, what reads it, and what must not happen."""
+"""Fuzzing: the readers, the damage to their files, and the detectors of faults."""

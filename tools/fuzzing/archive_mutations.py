@@ -1,4 +1,4 @@
-"""Damage inside npz archives and npy files: checksums stay right, so that what reads the inside is reached."""
+"""Damage inside npz archives and npy files: checksums stay valid, so that the content is read."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _packed(members: Members, random: Random) -> bytes:
 
 
 def _write_quietly(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> None:
-    """Without the warning that a name is there twice."""
+    """Write without the warning about a duplicate name."""
     archive.NameToInfo.pop(info.filename, None)
     archive.writestr(info, content)
 
@@ -171,7 +171,7 @@ def _header(random: Random, content: bytes) -> bytes:
 
 
 def _odd_array(random: Random) -> bytes:
-    """Sound in itself, but of a shape and type of its own."""
+    """A valid array of another shape and type."""
     shape = random.choice(((), (0,), (1,), (2,), (24,), (0, 3), (3, 0), (24, 1), (24, 3), (2, 2, 2), (25, 3), (1, 24)))
     kind: Any = random.choice(
         ("f8", "f4", "f2", ">f8", "i1", "i8", "u8", "?", "c16", "M8[s]", "S2", "U3", "V4", "i8,f8")

@@ -1,4 +1,4 @@
-"""Damage to bytes that knows nothing of their format."""
+"""Damage to bytes that does not depend on their format."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ Damage = Callable[[bytes, Random, Sequence[bytes]], bytes]
 
 
 def damaged(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """The content after one to four random injuries; ``others`` are sound files of the same reader."""
+    """The content after one to four random changes; ``others`` are valid files of the same reader."""
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         content = random.choice(INJURIES)(content, random, others)[:MOST_BYTES]
     return content
@@ -188,7 +188,7 @@ def _put_float(content: bytes, random: Random, others: Sequence[bytes]) -> bytes
 
 
 def _put_canary(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """A file that executes code if it is let, instead of this one or inside it."""
+    """A file that executes code when it is unpickled, instead of this one or inside it."""
     canary = random.choice(list(canaries().values()))
     start, _ = _span(content, random)
     return random.choice((canary, content[:start] + canary + content[start:]))

@@ -48,7 +48,7 @@ def _array_of_objects() -> bytes:
 
 
 def _archive_of_objects() -> bytes:
-    """Under every name that some reader asks for."""
+    """Under every name that some reader loads."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in NEEDED:

@@ -1,4 +1,4 @@
-"""What a reader must not do, and how it is noticed."""
+"""Detectors of what a reader must not do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXECUTIONS = (
 
 
 def message_fault(error: ConfGCNError, name: str, folder: Path) -> tuple[str, str]:
-    """What is wrong with a refusal of the file of that name: the kind of fault, and all that is known; or nothing."""
+    """The fault of an error message about the file of that name, as kind and detail; empty if there is none."""
     message = str(error)
     if error.exit_code not in REFUSALS:
         return "exit code", f"{error.exit_code}: {message}\n{traceback.format_exc()}"
@@ -42,12 +42,12 @@ def message_fault(error: ConfGCNError, name: str, folder: Path) -> tuple[str, st
 
 
 class TooLongError(BaseException):
-    """Not an Exception, so that no reader takes it for a damaged file."""
+    """Not an Exception, so that no reader handles it as a damaged file."""
 
 
 @contextmanager
 def alarmed() -> Iterator[None]:
-    """End what takes too long, if it is Python; the rest is ended from outside."""
+    """Interrupt Python code that takes too long; other code is killed by the parent process."""
     signal.signal(signal.SIGPROF, _ring)
     signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
     try:
@@ -66,7 +66,7 @@ _watching: list[frozenset[str]] = []  # the files that may be written, while a r
 
 @contextmanager
 def watched(may_write: frozenset[str]) -> Iterator[list[str]]:
-    """What Python itself says of programs started, connections made, globals unpickled and files opened to write."""
+    """Audit events of programs started, connections made, globals unpickled and files opened to write."""
     if not _hooked:
         sys.addaudithook(_note)
         _hooked.append(True)

@@ -1,4 +1,4 @@
-"""Many cases, by processes that die for a fault and are replaced: forked, so that imports are made once."""
+"""Run many cases in forked processes, each of which ends after a fault and is replaced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ADDRESS_BYTES = 4 * 2**30  # over what a process has; the watch on memory is str
 
 @dataclass
 class Tally:
-    """What came of the cases of one reader."""
+    """The outcomes of the cases of one reader."""
 
     cases: int = 0
     canaries: int = 0
@@ -39,7 +39,7 @@ class Tally:
     faults: list[Outcome] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
-        """One case more."""
+        """Add one case."""
         self.cases += 1
         self.canaries += outcome.is_canary
         self.read += outcome.read and not outcome.fault
@@ -74,7 +74,7 @@ def _look_after(
     watch: Callable[[Reader, Outcome], None],
     waiting: Iterator[Batch],
 ) -> Iterator[Batch]:
-    """Hand on what it found; of one that has ended or hangs, the cases that are left go to another."""
+    """Pass its outcomes on; if it has ended or hangs, its remaining cases go to another process."""
     for outcome in worker.taken():
         watch(worker.reader, outcome)
     if worker.hangs:
@@ -127,7 +127,7 @@ class _Worker:
             self._since = time.monotonic()
 
     def taken(self) -> list[Outcome]:
-        """Outcomes that nobody has seen yet."""
+        """Outcomes that have not been reported yet."""
         found, self._outcomes = self._outcomes, []
         return found
 
@@ -136,7 +136,7 @@ class _Worker:
         return time.monotonic() - self._since > PATIENCE_SECONDS
 
     def end(self, selector: selectors.BaseSelector) -> Outcome | None:
-        """Bury it; the case that it died of, if it died of one."""
+        """Wait for its end; returns the case that ended it, if any."""
         hung = self.hangs
         selector.unregister(self.pipe)
         os.close(self.pipe)

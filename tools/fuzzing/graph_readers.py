@@ -73,7 +73,7 @@ def _look_at_file(folder: Path) -> object:
 
 
 def looked_at(source: GraphInput) -> Graph:
-    """What ``confgcn inspect`` does; all that came through must be finite."""
+    """What ``confgcn inspect`` does; all numbers must be finite."""
     graph, statistics = load_for_inspection(source, 0)
     inspection_notices(graph, statistics)
     values = graph.features.values if isinstance(graph.features, SparseMatrix) else graph.features

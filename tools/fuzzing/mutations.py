@@ -1,4 +1,4 @@
-"""Damage to a file, on its bytes or inside its format, which its first bytes tell."""
+"""Damage to a file, to its bytes or inside its format, which is recognised by its first bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPRESSED: dict[bytes, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]
 
 
 def mutated(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """The same random numbers give the same bytes; ``others`` are sound files that may be mixed in."""
+    """The same random numbers give the same bytes; ``others`` are valid files that may be mixed in."""
     if random.random() < ON_BYTES:
         return damaged(content, random, others)
     for magic, (unpack, pack) in COMPRESSED.items():
@@ -35,9 +35,9 @@ def mutated(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     return damaged(content, random, others)
 
 
-def packed_like(sound: bytes, content: bytes) -> bytes:
-    """Compressed where the sound file is."""
-    return next((pack(content) for magic, (_, pack) in COMPRESSED.items() if sound.startswith(magic)), content)
+def packed_like(valid: bytes, content: bytes) -> bytes:
+    """Compressed where the valid file is."""
+    return next((pack(content) for magic, (_, pack) in COMPRESSED.items() if valid.startswith(magic)), content)
 
 
 def _is_safetensors(content: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What is tried: a function that reads files, and the slot that damaged ones are put into."""
+"""A reader: a function that reads files, and the file that is replaced by damaged ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Reader:
 
     Attributes:
         read: takes the folder of the files.
-        seeds: sound contents of the slot, by file name.
+        seeds: valid contents of the slot, by file name.
         beside: what else is in the folder; the slot's file, if it is among them, is replaced.
         share: of the cases, relative to others.
         seal: makes checksums fit what was put into the slot, so that what comes after them is reached.

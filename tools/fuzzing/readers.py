@@ -1,4 +1,4 @@
-"""Every function that turns a file of a user's into something, with the files that it is tried on."""
+"""Every function that reads a file of a user, with valid files to damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of what the program wrote itself: run directories, checkpoints and the folder of a reproduction."""
+"""Readers of files that the program writes: run directories, checkpoints and the folder of a reproduction."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def reproduction_readers() -> Iterator[Reader]:
 
 
 def _load(folder: Path) -> object:
-    """All that came through must be finite."""
+    """All numbers must be finite."""
     estimator = ConfGCNClassifier.load(folder)
     if not np.isfinite(estimator.predict_proba()).all():
         raise AssertionError("a probability that is not finite was let out")
@@ -103,7 +103,7 @@ def _not_held(path: Path) -> Iterator[list[str]]:
 
 
 class _Resume:
-    """What ``confgcn train --resume`` reads before it goes on."""
+    """What ``confgcn train --resume`` reads before it resumes."""
 
     def __init__(self, graph: Path, run: seeds.Files) -> None:
         self.graph = read_graph(graph).build()

@@ -1,4 +1,4 @@
-"""Make the checksums of a run directory fit what was put into it, as one would who forged it."""
+"""Write checksums of a run directory that match its changed files, as a forger would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sound files of every format that is read: what damaged ones are made from."""
+"""Valid files of every format that is read, from which damaged ones are made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Files = dict[str, bytes]
 
 
 def numbered_tables() -> Files:
-    """Tables whose ids are whole numbers, as a matrix of features without ids wants them."""
+    """Tables whose ids are whole numbers, as a matrix of features without ids needs them."""
     edges = [["source", "target"], *([str(a), str(b)] for a, b in _edges())]
     nodes = [[cell.removeprefix("n") for cell in row[:3]] for row in _nodes()]
     return {"edges.csv": _delimited(edges, ","), "nodes.csv": _delimited(nodes, ",")}
@@ -162,7 +162,7 @@ def settings_files() -> dict[str, Files]:
 
 
 def write_graph_tables(folder: Path) -> None:
-    """A graph as most people have it."""
+    """A graph as two tables."""
     folder.mkdir()
     (folder / "edges.csv").write_bytes(edge_tables()["edges.csv"])
     (folder / "nodes.csv").write_bytes(node_tables()["nodes.csv"])
@@ -196,7 +196,7 @@ def run_in_parts(run: Files, stem: str) -> Files:
 
 
 def saved_estimator(graph: Path) -> Files:
-    """The files of a run by the estimator, which knows no validation nodes."""
+    """The files of a run by the estimator, which has no validation nodes."""
     raw = read_graph(graph)
     labels = [label or "" for label in raw.labels or ()]
     ConfGCNClassifier(settings={"epochs": 2}).fit(_adjacency(), raw.features, labels).save("saved")

@@ -57,4 +57,4 @@ def _inspect_by_config(folder: Path) -> object:
         except Exception as error:
             if getattr(error, "exit_code", None) != UsageError.exit_code or not hasattr(error, "format_message"):
                 raise
-            raise UsageError(error.format_message()) from None  # as typer says it
+            raise UsageError(error.format_message()) from None  # the message of typer

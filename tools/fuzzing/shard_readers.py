@@ -1,4 +1,4 @@
-"""Readers of a graph in shards: as one graph, and as the parts that two workers train on."""
+"""Readers of a graph in shards: as one graph, and as the shards that two workers train on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_ALL = ("partition.json", "columns.npy", "names.json")
 
 
 def shard_readers(graph: Path) -> Iterator[Reader]:
-    """One for each file of a folder of shards; of the second part, which has one on either side."""
+    """One for each file of a folder of shards; of the second shard, which has one on either side."""
     dense, sparse = seeds.shards(graph, sparse=False), seeds.shards(graph, sparse=True)
     of_part = [f"shard-0001/{name}.npy" for name in (*IN_EVERY_SHARD, *DENSE)]
     for slot in (*OF_ALL, *of_part):
@@ -31,7 +31,7 @@ def shard_readers(graph: Path) -> Iterator[Reader]:
 
 
 def _read(folder: Path) -> object:
-    """Every worker's part is gone through as the kernels do; what it would fetch of the others is left out."""
+    """Read the shard of every worker as the kernels do, without the exchange with other workers."""
     looked_at(files_input(GraphFiles(folder)))
     found = ShardFolder(folder)
     with mock.patch.object(shards, "make_exchange", return_value=mock.Mock(spec=Halo)):

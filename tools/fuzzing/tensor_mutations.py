@@ -56,7 +56,7 @@ def _retyped(header: bytes, random: Random) -> bytes:
 
 
 def damaged_parquet(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """The bytes, the footer alone, or a sound file with a column of another kind."""
+    """The bytes, the footer alone, or a valid file with a column of another kind."""
     kind = random.randrange(3)
     if kind == 0 or len(content) < 12:
         return damaged(content, random, others)
@@ -108,7 +108,7 @@ def _odd_column(random: Random, rows: int) -> Any:
 
 
 def damaged_pickle(content: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """An operation is changed, taken out or doubled; or a sound pickle of something else."""
+    """An operation is changed, taken out or doubled; or a valid pickle of something else."""
     if random.random() < 0.2:
         return _odd_pickle(random)
     try:
@@ -135,7 +135,7 @@ def damaged_pickle(content: bytes, random: Random, others: Sequence[bytes]) -> b
 
 
 def _odd_pickle(random: Random) -> bytes:
-    """A sound one, but of something that the reader does not expect, or that would execute code."""
+    """A valid one, but of something that the reader does not expect, or that would execute code."""
     values: tuple[Any, ...] = (
         *(
             None,

@@ -1,4 +1,4 @@
-"""One damaged file given to one reader, and what must not come of it."""
+"""One damaged file given to one reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case; ``fault`` is empty where it was read or refused as it should be."""
+    """The outcome of a case; ``fault`` is empty where it was read or refused as expected."""
 
     case: int
     is_canary: bool = False
@@ -71,13 +71,13 @@ class Trial:
     def __init__(self, reader: Reader, seed: int, folder: Path) -> None:
         self.reader, self.seed, self.folder = reader, seed, folder
         self.here = Path.cwd()
-        self._sound = {name: content for name, content in reader.beside.items() if name not in reader.seeds}
-        for name, content in self._sound.items():
+        self._valid = {name: content for name, content in reader.beside.items() if name not in reader.seeds}
+        for name, content in self._valid.items():
             self._write(folder / name, content)
         self._pristine = self._stamps()
 
     def run(self, number: int) -> Outcome:
-        """Damage, read, and look at what came of it."""
+        """Damage the file, read it, and check the outcome."""
         case = case_of(self.reader, self.seed, number)
         slot = self.folder / case.name
         self._write(slot, case.content)
@@ -130,8 +130,8 @@ class Trial:
     def _restore(self) -> None:
         for name in self._changed(self._pristine):
             path = self.folder / name
-            if name in self._sound:
-                self._write(path, self._sound[name])
+            if name in self._valid:
+                self._write(path, self._valid[name])
                 self._pristine[name] = _stamp(path)
             elif path.is_dir():
                 shutil.rmtree(path)

@@ -1,1 +1,1 @@
-"""Trainings that are disturbed and must end like undisturbed ones: what is run, what disturbs it, what is compared."""
+"""Trainings that are disturbed and must give the files of undisturbed ones."""

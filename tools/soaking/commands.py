@@ -26,7 +26,7 @@ LONGEST = 300.0  # seconds: a command that takes longer hangs
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended, after how many seconds, and what it said to people."""
+    """How a command ended, after how many seconds, and its messages."""
 
     code: int
     seconds: float
@@ -42,19 +42,19 @@ class Running:
     began: float
 
     def send(self, number: signal.Signals, *, after: float) -> None:
-        """A signal, some seconds after the command began; none if it has ended by then."""
+        """Send a signal some seconds after the command began, unless it has ended by then."""
         self.process.join(max(0.0, self.began + after - time.monotonic()))
         if self.process.is_alive() and self.process.pid:
             os.kill(self.process.pid, number)
 
     def wait(self) -> Ended:
-        """Until it ends; one that hangs is ended."""
+        """Wait until it ends; one that hangs is killed."""
         self.process.join(LONGEST)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
-        said = self.errors.read_text(errors="replace")
-        return Ended(self.process.exitcode or 0, time.monotonic() - self.began, said)
+        errors = self.errors.read_text(errors="replace")
+        return Ended(self.process.exitcode or 0, time.monotonic() - self.began, errors)
 
 
 def start(words: Sequence[str], folder: Path, *, seconds_between_saves: float) -> Running:

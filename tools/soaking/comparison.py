@@ -1,4 +1,4 @@
-"""Two folders compared: all must be the same but the seconds that a run took."""
+"""Compare two folders: all files must be equal except for durations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def differences(one: Path, other: Path) -> list[str]:
 
 
 def timeless_contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder without what tells of seconds; a folder in it counts as an empty file."""
+    """Every file below a folder without durations; a folder in it counts as an empty file."""
     return {
         str(path.relative_to(folder)): timeless(path) if path.is_file() else b"" for path in sorted(folder.rglob("*"))
     }
 
 
 def timeless(file: Path) -> bytes:
-    """What a file holds, without what tells of seconds."""
+    """The content of a file, without durations."""
     content = file.read_bytes()
     if file.name == "metrics.json":
         return SECONDS.sub(b"", content)

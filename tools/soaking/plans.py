@@ -1,4 +1,4 @@
-"""What is run: trainings of many kinds, each followed by what a user does with a run."""
+"""Plans: trainings of many kinds, each followed by commands that use the run."""
 
 from __future__ import annotations
 

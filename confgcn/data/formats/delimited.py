@@ -30,7 +30,7 @@ from confgcn.graph.validation import shown
 from confgcn.io.memory import require_memory
 
 BLOCK_BYTES = 2**24  # that are parsed at once
-READER_BYTES = 2**27  # for the thread that pyarrow reads with, and its blocks
+READER_BYTES = 2**24  # for the stack of the thread that pyarrow reads with, and what it allocates at first
 LONGEST_BLOCK = 2**31 - 1  # that pyarrow parses at once
 
 _NEEDS_QUOTES = re.compile(r"""[",;\t\r\n#]|^\s|\s$""")

@@ -108,7 +108,7 @@ def test_a_model_that_needs_more_memory_than_available_is_refused_with_both_numb
         "are available",
         "hidden_dim",
     ]
-    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(number=0, more=200 * MB))
+    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(number=0, more=500 * MB))
 
 
 @pytest.mark.fault("P09")

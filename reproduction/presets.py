@@ -17,6 +17,7 @@ from reproduction.table2 import PAPER, VARIANTS
 NOTE = "Cells without a run are empty."
 DATASETS = PAPER_GRAPHS
 DROPOUT = 0.5
+COMPARED_ELSEWHERE = ("mlp", "sage", "appnp")  # methods that the paper does not have: reproduction/robustness.py
 LIMITS = (
     PAPER,
     PAPER.changed("with `normalisation=softmax`", normalisation="softmax"),
@@ -35,9 +36,10 @@ def jobs(scope: Scope) -> list[Job]:
 
 
 def others() -> list[Variant]:
-    """The presets that neither Table 2 nor the tables of confidences show."""
+    """The presets of the paper's methods that neither Table 2 nor the tables of confidences show."""
     shown = {(variant.method, variant.settings(DATASETS[0]).preset) for variant in (*VARIANTS, CONSENSUS)}
-    pairs = [(method, preset) for method in METHODS for preset in preset_names(method)]
+    methods = [method for method in METHODS if method not in COMPARED_ELSEWHERE]
+    pairs = [(method, preset) for method in methods for preset in preset_names(method)]
     return [
         Variant(f"{method} `{preset}`", method, preset) for method, preset in pairs if (method, preset) not in shown
     ]

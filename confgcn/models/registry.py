@@ -52,6 +52,12 @@ METHODS = {
         "Yang, Cohen, Salakhutdinov, ICML 2016 (their baseline)",
         ("features",),
     ),
+    "mlp": MethodEntry(
+        "confgcn.models.baselines.mlp:MLP",
+        "Network with one hidden layer on the features",
+        "Kipf, Welling, ICLR 2017 (their baseline)",
+        ("features",),
+    ),
     "label_propagation": MethodEntry(
         "confgcn.models.baselines.label_propagation:LabelPropagation",
         "The scores of a node are the mean of its neighbours' scores",
@@ -110,6 +116,18 @@ METHODS = {
         "confgcn.models.baselines.gat:GAT",
         "Attention to the neighbours, computed from the features of both ends",
         "Velickovic, Cucurull, Casanova, Romero, Lio, Bengio, ICLR 2018",
+        ("features", "graph"),
+    ),
+    "sage": MethodEntry(
+        "confgcn.models.baselines.sage:SAGE",
+        "Mean of the neighbours, with the node's own row kept apart",
+        "Hamilton, Ying, Leskovec, NIPS 2017",
+        ("features", "graph"),
+    ),
+    "appnp": MethodEntry(
+        "confgcn.models.baselines.appnp:APPNP",
+        "Prediction from the features, then personalised PageRank over the graph",
+        "Gasteiger, Bojchevski, Guennemann, ICLR 2019",
         ("features", "graph"),
     ),
     "taco": MethodEntry(

@@ -11,7 +11,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def test_methods_lists_each_with_its_paper_and_what_it_uses(command: Command) -> None:
     listed = json.loads(command("methods", "--json").stdout)
-    assert len(listed) == 13
+    assert len(listed) == 16
     assert listed["taco"]["uses"] == ["graph", "confidences"]
     assert all(entry["summary"] and entry["paper"] for entry in listed.values())
     shown = command("methods").stdout

@@ -40,7 +40,7 @@ class MeanOfNeighbours(AbstractMethod):
         return Prediction(logits, influence=10.0 * source)
 
 
-@pytest.mark.parametrize("name", ["confgcn", "gcn", "gat", "ggnn", "gpnn", "gated_gcn"])
+@pytest.mark.parametrize("name", ["confgcn", "gcn", "gat", "ggnn", "gpnn", "gated_gcn", "sage", "appnp"])
 def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_nodes: Graph) -> None:
     method = built(name, six_nodes)
     explanation = explain(method, six_nodes, 1)

@@ -246,7 +246,7 @@ def test_weights_of_one_are_no_weights(variant: tuple[str, str], small_graph: Gr
 
 
 # These do not use edge weights.
-WITHOUT_WEIGHTS = {"feat", "deepwalk", "planetoid", "semi_emb"}
+WITHOUT_WEIGHTS = {"feat", "mlp", "deepwalk", "planetoid", "semi_emb"}
 
 
 def test_a_heavier_edge_changes_the_prediction(variant: tuple[str, str], small_graph: Graph) -> None:

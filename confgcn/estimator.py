@@ -145,7 +145,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float | None = None) -> list[tuple[Any, ...]]:
         """For every node a set of labels that contains the true one with probability ``coverage``, likeliest first.
 
-        The default is that of the settings, 0.9.
+        The default is that of the settings, 0.9. The coverage is exact where validation labels are divided
+        (``settings={"held_out": "divided"}``), else approximate.
         """
         run, rows = self._predicted(graph, X)
         sets = run.with_targets(coverage=coverage).assessment.sets
@@ -162,7 +163,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Accepted:
         """Which labels can be accepted: with probability 1 - ``delta`` at most ``max_error`` of them are wrong.
 
-        The defaults are those of the settings, 0.05 and 0.1.
+        The defaults are those of the settings, 0.05 and 0.1. The guarantee is certified where validation labels are
+        divided (``settings={"held_out": "divided"}``), else approximate, as the message says.
         """
         run, rows = self._predicted(graph, X)
         assessment = run.with_targets(max_error=max_error, delta=delta).assessment
@@ -173,7 +175,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if assessment.decision is None:
             message = "every node was trained on: there is nothing to accept"
         else:
-            message = f"{decision_text(assessment.decision.as_record())} (approximate)"
+            message = decision_text(assessment.decision.as_record())
         return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:
@@ -184,10 +186,11 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, graph: Any = None, X: Any = None, y: Any = None) -> float:
         """Accuracy on the nodes whose label ``y``, by default the graph's, is known and was not used.
 
-        Labels that were trained on, or that the weights were selected with, were used.
+        Labels that were trained on, or that select the weights, calibrate or certify, were used.
         """
         own = self._run.prepared
-        used = {own.node_names[place] for place in (*own.train.tolist(), *own.validation.tolist())}
+        places = torch.cat([own.train, own.validation, self._run.certifying_nodes])
+        used = {own.node_names[place] for place in places.tolist()}
         if graph is not None:
             addition = raw_graph(graph, X, y, trained=self._run.graph)
             names: Sequence[str] = addition.ids

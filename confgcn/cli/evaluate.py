@@ -86,7 +86,8 @@ def _guarantees(scores: dict[str, Any]) -> Table:
     """The targets of prediction sets and of the decision, and what was observed on the test nodes."""
     from rich.table import Table
 
-    table = Table(title="prediction sets and accepted labels of test nodes", title_justify="left")
+    title = f"prediction sets and accepted labels of test nodes ({_exactness(scores)})"
+    table = Table(title=title, title_justify="left")
     for heading in ("", "target", "observed"):
         table.add_column(heading, justify="right" if heading else "left")
     rows = (
@@ -98,6 +99,12 @@ def _guarantees(scores: dict[str, Any]) -> Table:
     for title, target, name, form in rows:
         table.add_row(title, target, _text(scores[name], form))
     return table
+
+
+def _exactness(scores: dict[str, Any]) -> str:
+    from confgcn.report.formatting import APPROXIMATE
+
+    return f"certified by {scores['certifying_labels']:,} labels" if scores["certified"] else APPROXIMATE
 
 
 def _group_names(scores: dict[str, Any]) -> list[str]:

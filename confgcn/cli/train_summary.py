@@ -37,10 +37,15 @@ def _trained(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _accuracy(summary: Mapping[str, Any]) -> list[str]:
-    graph = summary["runs"][0]["graph_size"]
+    first = summary["runs"][0]
+    graph, held_out = first["graph_size"], first["held_out"]
     rows = {
         "test": ("Test accuracy", f"on {graph['test']:,} nodes that training did not use"),
-        "validation": ("Validation accuracy", f"on {graph['validation']:,} nodes that selected the epoch"),
+        "certify": (
+            "Certifying accuracy",
+            f"on {held_out['certifying']:,} nodes that chose nothing",
+        ),
+        "validation": ("Validation accuracy", f"on {held_out['choosing']:,} nodes that selected the epoch"),
         "held_out": ("Held-out accuracy", f"on the {graph['train']:,} training labels, held out in turn"),
     }
     lines = []
@@ -71,9 +76,11 @@ def _calibration(run: Mapping[str, Any]) -> list[str]:
 
 
 def _decisions(run: Mapping[str, Any]) -> list[str]:
-    from confgcn.report.formatting import decision_text
+    """How held-out labels were used, and which predictions can be accepted."""
+    from confgcn.report.formatting import decision_text, held_out_text
 
-    return [f"{'Decision':<{WIDTH}}{decision_text(record)} (approximate)" for record in run["decisions"]]
+    decisions = [f"{'Decision':<{WIDTH}}{decision_text(record)}" for record in run["decisions"]]
+    return [held_out_text(run["held_out"]).capitalize(), *decisions]
 
 
 def _files(summary: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ class Assessment:
         label_errors: training labels, most probable error first.
         disagreeing_edges: edges, most probable disagreement first.
         candidates: the nodes that were not trained on.
-        held_out: the held-out labels that sets and decisions are fitted to.
+        held_out: the held-out labels that sets and decisions are fitted to: those that certify, where there are any.
     """
 
     calibration: Calibration
@@ -64,12 +64,15 @@ class Assessment:
 class HeldOutLabels:
     """Nodes whose labels the training did not use.
 
+    ``is_certifying``: whether these labels neither chose nor calibrated. Else sets and decisions are approximate.
+
     Shapes: ``nodes`` (n,), ``labels`` (n,), ``probabilities`` (n, C): calibrated, predicted without these labels.
     """
 
     nodes: Tensor
     labels: Tensor
     probabilities: Tensor
+    is_certifying: bool
 
 
 def fitted_sets(graph: Graph, probabilities: Tensor, held_out: HeldOutLabels, coverage: float) -> Tensor | None:
@@ -91,7 +94,8 @@ def fitted_decision(
         return None
     confidence, predicted = held_out.probabilities.max(-1)
     correct = predicted == held_out.labels
-    return decide(confidence, correct, probabilities.max(-1).values[candidates], max_error=max_error, delta=delta)
+    found = decide(confidence, correct, probabilities.max(-1).values[candidates], max_error=max_error, delta=delta)
+    return replace(found, is_approximate=not held_out.is_certifying)
 
 
 def assess(
@@ -99,24 +103,27 @@ def assess(
     prediction: Prediction,
     nodes: Tensor,
     *,
+    certifying: Tensor | None = None,
     held_out: Prediction | None = None,
     feature_probabilities: Tensor | None = None,
     coverage: float = COVERAGE,
     max_error: float = MAX_ERROR,
     delta: float = DELTA,
 ) -> Assessment:
-    """Calibrate and assess a prediction of all nodes with the labels of ``nodes``.
+    """Calibrate a prediction of all nodes with the labels of ``nodes``, and assess it.
 
     Training did not use these labels; where it did, ``held_out`` is a prediction of each of the nodes by a training
-    without its label. The same labels calibrate the probabilities, size the sets and certify the decision, and in most
-    runs have selected the weights: the guarantees are then approximate. For exact ones, hold labels back and call the
-    functions of this package. With ``feature_probabilities`` (see :func:`find_label_errors`) the graph needs no
-    features.
+    without its label. The labels of ``certifying``, which chose and calibrated nothing, size the sets and certify the
+    decision. Without them the labels of ``nodes`` do, which in most runs have selected the weights: sets and decision
+    are then approximate. With ``feature_probabilities`` (see :func:`find_label_errors`) the graph needs no features.
     """
     calibration = fit_calibration(graph, prediction, nodes, held_out=held_out)
     probabilities = calibration.probabilities(graph, prediction)
-    unseen = probabilities[nodes] if held_out is None else calibration.probabilities(graph, held_out)[nodes]
-    known = HeldOutLabels(nodes, graph.labels[nodes], unseen)
+    is_certifying = certifying is not None and len(certifying) > 0
+    fitted_to = certifying if certifying is not None and is_certifying else nodes
+    unseen = probabilities if held_out is None else calibration.probabilities(graph, held_out)
+    known = HeldOutLabels(fitted_to, graph.labels[fitted_to], unseen[fitted_to], is_certifying)
+    del unseen  # frees memory for the sets
     candidates = torch.ones(graph.num_nodes, dtype=torch.bool).index_fill_(0, graph.train, False).nonzero().squeeze(1)
     return Assessment(
         calibration,

@@ -35,6 +35,7 @@ class Decision:
         observed_error: error rate of the held-out nodes at or above the threshold.
         labels_needed: without a threshold, about how many more labels of randomly drawn nodes are needed; None where
             no number up to ``MAX_LABELS`` is enough at the observed error rate.
+        is_approximate: whether the same labels also chose or calibrated the model, so that nothing is certified.
     """
 
     threshold: float | None
@@ -44,13 +45,15 @@ class Decision:
     held_out_labels: int
     observed_error: float | None = None
     labels_needed: int | None = None
+    is_approximate: bool = False
 
     def as_record(self) -> dict[str, float | int | bool | None]:
         """The decision as numbers that JSON can hold."""
         return {
             "max_error": self.max_error,
             "delta": self.delta,
-            "certified": self.threshold is not None,
+            "certified": self.threshold is not None and not self.is_approximate,
+            "approximate": self.is_approximate,
             "threshold": self.threshold,
             "accepted": int(self.accepted.sum()),
             "candidates": len(self.accepted),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from confgcn.data.held_out import FEWEST_TO_DIVIDE
+
 NOTHING = "–"
+APPROXIMATE = "approximate: the same labels chose or calibrated the model"
 Numbers = Mapping[str, Any]
 
 
@@ -26,15 +29,32 @@ def count(value: float) -> str:
 
 def decision_text(record: Numbers) -> str:
     """A decision, given as the record of ``Decision.as_record``, in one sentence without a full stop."""
-    accepted, candidates = record["accepted"], record["candidates"]
+    accepted, candidates, needed = record["accepted"], record["candidates"], record["labels_needed"]
     guarantee = f"error at most {_short(record['max_error'])} with {_short(1 - record['delta'])} certainty"
-    if record["certified"]:
-        return f"accept {accepted:,} of {candidates:,} nodes ({_short(accepted / candidates)}), {guarantee}"
-    needed = record["labels_needed"]
+    approximate = f" ({APPROXIMATE})" if record["approximate"] else ""
+    if record["threshold"] is not None:
+        share = _short(accepted / candidates)
+        return f"accept {accepted:,} of {candidates:,} nodes ({share}), {guarantee}{approximate}"
     if needed is None:
-        return f"{guarantee} cannot be certified at this error rate"
+        return f"{guarantee} cannot be certified at this error rate{approximate}"
     excess = ", more than there are nodes" if needed > candidates else ""
-    return f"{guarantee} cannot be certified: about {needed:,} more labels are needed{excess}"
+    return f"{guarantee} cannot be certified: about {needed:,} more labels are needed{excess}{approximate}"
+
+
+def held_out_text(record: Numbers) -> str:
+    """How held-out labels were used, given as ``confgcn.runs.held_out.held_out_record``, without a full stop."""
+    choosing, certifying = record["choosing"], record["certifying"]
+    texts = {
+        "divided": f"{choosing + certifying:,} held-out labels: {choosing:,} chose and calibrated, "
+        f"{certifying:,} certify",
+        "whole": f"{choosing:,} held-out labels: all chose and calibrated, none certify (held_out = whole)",
+        "too_few": f"{choosing:,} held-out labels: all chose and calibrated, none certify (fewer than "
+        f"{FEWEST_TO_DIVIDE} are not divided)",
+        "cross_fitted": f"no held-out labels: {choosing:,} training labels were held out in turn to choose and "
+        "calibrate, none certify",
+        "none": "no held-out labels: nothing is calibrated, nothing certified",
+    }
+    return texts[record["case"]]
 
 
 def _short(share: float) -> str:

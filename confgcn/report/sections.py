@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from confgcn.report.formatting import Numbers, count, decimal, decision_text, percent
+from confgcn.report.formatting import Numbers, count, decimal, decision_text, held_out_text, percent
 
 PALETTE = 10  # colours of classes; further classes repeat them
 MAX_CONFUSION = 20  # classes of a readable confusion matrix
@@ -30,11 +30,10 @@ def headline(numbers: Numbers) -> list[str]:
     else:
         accuracy = percent(quality["scores"]["accuracy"])
         evaluated = f"The accuracy is {accuracy} % on {count(quality['count'])} {quality['evaluated_on']}."
-    return [trained, evaluated, *map(_decision, about["decisions"])]
+    return [trained, evaluated, *(_sentence(decision_text(record)) for record in about["decisions"])]
 
 
-def _decision(record: Numbers) -> str:
-    text = decision_text(record)
+def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
@@ -139,12 +138,12 @@ def quality(numbers: Numbers) -> str:
     )
     caveat = (
         " The same labels selected the weights and the calibration, so these values are slightly optimistic."
-        if evaluation["is_selection"] or evaluation["evaluated_on"] != "test nodes"
+        if evaluation["is_selection"] or evaluation["evaluated_on"] == "labels held out in turn"
         else ""
     )
     return (
         f"Evaluated on {count(evaluation['count'])} {evaluation['evaluated_on']}, which were not used for training. "
-        f"Probabilities {calibration}.{caveat}"
+        f"Probabilities {calibration}.{caveat} {_sentence(held_out_text(about['held_out']))}"
     )
 
 

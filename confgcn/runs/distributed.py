@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from confgcn.distributed.held_out import choosing_nodes_of_shard
 from confgcn.distributed.process_group import ProcessGroup, gathered_weights, joined_group
 from confgcn.distributed.shard_check import check_shards
 from confgcn.distributed.shard_files import SPLIT, ShardFolder, is_shard_folder
@@ -28,7 +29,7 @@ from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
 from confgcn.runs.gathered_run import ShardResult, finish_gathered, gather_and_write, without_weights
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
-from confgcn.runs.settings import DataSettings, RunSettings, make_method
+from confgcn.runs.settings import RunSettings, make_method
 from confgcn.runs.stored_graph import ShardedGraph, columns_of, make_shards, partition_notices
 from confgcn.runs.train import Notify, resumable, summarise
 from confgcn.training.batches import check_batches
@@ -81,7 +82,7 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     if not settings.method_class.supports_shards:
         raise UsageError(f"{settings.method} cannot be trained by several workers; confgcn can, or leave out --workers")
     check_batches(settings.method_class, settings.recipe, in_shards=True)
-    if settings.data != DataSettings(feature_scaling=settings.data.feature_scaling):
+    if settings.data.perturbations:
         raise UsageError("a perturbed graph can only be trained on by a single worker")
     if isinstance(request.graph_input, ShardedGraph):
         request.graph_input.folder.shards_of(0, workers)
@@ -204,7 +205,8 @@ def _train(
 ) -> tuple[ShardResult, Prediction]:
     """Train the shard of this worker to the end; returns what is kept of it, and the prediction for its nodes."""
     shard = load_shard(folder, group.rank, group.size)
-    prepared = settings.data.prepare(shard, seed=request.seed, fitted_on=columns_of(folder))
+    choosing = choosing_nodes_of_shard(shard, settings.data.held_out, group)
+    prepared = settings.data.prepare(shard, seed=request.seed, fitted_on=columns_of(folder), choosing=choosing)
     with seeded(request.seed):
         method = make_method(prepared, settings)
         check_memory(method)

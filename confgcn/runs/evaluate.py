@@ -22,6 +22,7 @@ from confgcn.io.locks import locked_folder
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.figures import evaluation_figures
 from confgcn.runs.directory import RunDirectory
+from confgcn.runs.held_out import held_out_record
 from confgcn.runs.run import Run
 from confgcn.runs.saved import load_run
 
@@ -47,7 +48,7 @@ class EvaluatedNodes:
     prediction: Prediction
     probabilities: Tensor
     nodes: Tensor
-    evaluated_on: Literal["test nodes", "validation nodes", "labels held out in turn"]
+    evaluated_on: Literal["test nodes", "certifying nodes", "validation nodes", "labels held out in turn"]
 
 
 def on_test_nodes(run: Run) -> EvaluatedNodes:
@@ -56,8 +57,10 @@ def on_test_nodes(run: Run) -> EvaluatedNodes:
 
 
 def evaluated_nodes(run: Run) -> EvaluatedNodes:
-    """The test nodes of a run or, where it has none, the training nodes, each predicted without its label."""
+    """The test nodes of a run; without these its certifying nodes; without either the labels held out in turn."""
     graph, held_out = run.prepared, run.held_out
+    if not len(graph.test) and len(run.certifying_nodes):
+        return EvaluatedNodes(graph, run.prediction, run.probabilities, run.certifying_nodes, "certifying nodes")
     if len(graph.test) or held_out is None:
         return on_test_nodes(run)
     probabilities = run.calibration.probabilities(graph, held_out)
@@ -81,14 +84,20 @@ def evaluate(run: Run, on: EvaluatedNodes) -> dict[str, Any]:
     }
 
 
-def guarantees(run: Run) -> dict[str, float | None]:
-    """The targets of prediction sets and of the decision, and what is observed on the test nodes.
+def guarantees(run: Run) -> dict[str, Any]:
+    """The targets of sets and decision, whether labels certify them, and what is observed on the test nodes.
 
     Observed are None where there are no test nodes, no held-out labels, or no accepted nodes.
     """
     graph, assessment, nodes = run.prepared, run.assessment, run.prepared.test
     names = ("set_coverage", "set_size", "accepted_share", "accepted_error")
-    results: dict[str, float | None] = {**run.settings.targets.model_dump(), **dict.fromkeys(names)}
+    held_out = held_out_record(run)
+    results = {
+        "certified": held_out["certified"],
+        "certifying_labels": held_out["certifying"],
+        **run.settings.targets.model_dump(),
+        **dict.fromkeys(names),
+    }
     if not len(nodes):
         return results
     labels = graph.labels[nodes]

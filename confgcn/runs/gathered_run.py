@@ -24,7 +24,7 @@ from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
 from confgcn.runs.settings import RunSettings, make_method
-from confgcn.runs.train import Notify, notify_without_held_out, training_metrics
+from confgcn.runs.train import Notify, notify_held_out, training_metrics
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.selection import Record
 
@@ -71,14 +71,15 @@ def gather_and_write(
         return None
     loaded, config = load_all_shards(folder), run_config(request)
     prepared = settings.data.prepare(loaded, seed=request.seed)
+    certifying = settings.data.certifying_nodes(loaded, seed=request.seed)
     record, feature_probabilities = saved.model_record(config, loaded), centroid_probabilities(prepared)
     graph, method = _without_features(prepared), without_weights(prepared, settings)
     del loaded, prepared  # with the features, before the predictions arrive
     gathered = gathered_prediction(prediction, result.graph, graph.adjacency, group)
     assert gathered is not None
     run = Run(config, settings, method, graph=graph, history=result.history)
-    run.prepared, run.prediction = graph, gathered
-    notify_without_held_out(run, notify)
+    run.prepared, run.prediction, run.certifying_nodes = graph, gathered, certifying
+    notify_held_out(run, notify)
     release_freed_memory()
     run.assessment = run.assess_prediction(feature_probabilities=feature_probabilities)
     metrics = training_metrics(run, result.best, started=started)

@@ -39,13 +39,20 @@ def predict_new_nodes(run: Run, addition: RawGraph, *, update_existing: bool = F
     """
     _check_unperturbed(run.settings.data)
     extension = extend_graph(run.graph, addition, update_features=update_existing)
-    prepared = run.settings.data.prepare(extension.graph, seed=run.config["seed"], fitted_on=run.graph)
+    prepared = run.settings.data.prepare(
+        extension.graph,
+        seed=run.config["seed"],
+        fitted_on=run.graph,
+        choosing=extension.known[run.prepared.validation].sort().values,
+    )
     prediction = finite_prediction(run.method.extend(prepared.training_view()), prepared)
     held_out = _with_rows(prediction, run.held_out or run.prediction, extension.known)
+    certifying = extension.known[run.certifying_nodes]
     own = assess(
         prepared,
         _with_mean_precision(prediction, extension),
-        extension.known[run.held_out_nodes],
+        extension.known[run.choosing_nodes],
+        certifying=certifying,
         held_out=held_out,
         **run.settings.targets.model_dump(),
     )
@@ -60,18 +67,16 @@ def predict_new_nodes(run: Run, addition: RawGraph, *, update_existing: bool = F
         held_out=None if run.held_out is None else held_out,
         extended=extended,
     )
-    result.prepared = prepared
+    result.prepared, result.certifying_nodes = prepared, certifying
     result.prediction = prediction if update_existing else _with_rows(prediction, run.prediction, extension.known)
     result.assessment = extended.assessment
     return result
 
 
 def _check_unperturbed(data: DataSettings) -> None:
-    changed = [name for name in data.model_fields_set if name != "feature_scaling" and getattr(data, name)]
+    changed = ", ".join(data.perturbations)
     if changed:
-        raise UsageError(
-            f"the run was trained on a perturbed graph ({', '.join(changed)}): new nodes cannot be added to it"
-        )
+        raise UsageError(f"the run was trained on a perturbed graph ({changed}): new nodes cannot be added to it")
 
 
 def _with_mean_precision(prediction: Prediction, extension: Extension) -> Prediction:

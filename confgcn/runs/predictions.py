@@ -157,7 +157,8 @@ def _evidence(run: Run, nodes: Tensor) -> Tensor | None:
 
 
 def _split(run: Run, nodes: Tensor) -> Tensor:
-    return split_positions(run.prepared)[nodes]
+    """Both halves of divided validation nodes are validation nodes."""
+    return split_positions(run.prepared).index_fill_(0, run.certifying_nodes, SPLITS.index("validation"))[nodes]
 
 
 def split_positions(graph: Graph) -> Tensor:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -58,6 +58,7 @@ class _Decision(_Known):
     max_error: Share
     delta: Share
     certified: bool
+    approximate: bool
     threshold: float | None
     accepted: Count
     candidates: Count
@@ -66,10 +67,20 @@ class _Decision(_Known):
     labels_needed: Count | None
 
 
+class _HeldOut(_Known):
+    case: Literal["divided", "whole", "too_few", "cross_fitted", "none"]
+    choosing: Count
+    certifying: Count
+    certified: bool
+
+
 class _Metrics(_Config):
     test_accuracy: Share | None
     held_out_accuracy: Share | None
     validation_accuracy: Share | None
+    certify_accuracy: Share | None
+    certify_log_loss: NonNegative | None
+    held_out: _HeldOut
     raw: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
     decisions: list[_Decision]

@@ -19,6 +19,7 @@ from confgcn.io.locks import locked_folder
 from confgcn.report.page import render
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.evaluate import CALIBRATED, EvaluatedNodes, curves, evaluated_nodes, scores
+from confgcn.runs.held_out import held_out_record
 from confgcn.runs.predictions import COLUMNS, SPLITS, disagreeing_edges_table, label_errors_table
 from confgcn.runs.records import read_environment
 from confgcn.runs.run import Run
@@ -66,6 +67,7 @@ def _about(run: Run, environment: dict[str, Any], directory: RunDirectory) -> di
         "predicted": graph.num_nodes - len(graph.train),
         "training_labels": len(graph.train),
         "decisions": run.metrics["decisions"],
+        "held_out": held_out_record(run),
         "calibration": run.calibration.name,
     }
 
@@ -78,7 +80,7 @@ def _data(run: Run) -> dict[str, Any]:
             key: getattr(statistics, key) for key in ("nodes", "features", "isolated_nodes", "components", "label_rate")
         },
         "edges": statistics.edges.unique,
-        "split": statistics.split,
+        "split": {**statistics.split, "validation": statistics.split["validation"] + len(run.certifying_nodes)},
         "homophily": statistics.edge_homophily,
         "degree": statistics.degree,
         "components_without_label": statistics.components_without_training_label,

@@ -85,7 +85,7 @@ class Run:
 
     @cached_property
     def prepared(self) -> Graph:
-        """The graph as the method saw it, features scaled, but with all labels."""
+        """The graph as training saw it, features scaled, validation nodes those that choose, but with all labels."""
         return self.settings.data.prepare(self.graph, seed=self.config["seed"])
 
     @cached_property
@@ -105,16 +105,25 @@ class Run:
         return assess(
             self.prepared,
             self.prediction,
-            self.held_out_nodes,
+            self.choosing_nodes,
+            certifying=self.certifying_nodes,
             held_out=self.held_out,
             feature_probabilities=feature_probabilities,
             **self.settings.targets.model_dump(),
         )
 
     @property
-    def held_out_nodes(self) -> Tensor:
-        """The nodes whose held-out labels calibrate the run: validation nodes, or every training node in its fold."""
+    def choosing_nodes(self) -> Tensor:
+        """The nodes whose held-out labels choose and calibrate: validation nodes, or every training node in its fold.
+
+        Where the validation labels are divided, this is one half of them.
+        """
         return self.prepared.validation if self.held_out is None else self.prepared.train
+
+    @cached_property
+    def certifying_nodes(self) -> Tensor:
+        """The validation nodes whose labels certify sets and decisions: the other half, none if it is not divided."""
+        return self.settings.data.certifying_nodes(self.graph, seed=self.config["seed"])
 
     def with_targets(
         self, *, coverage: float | None = None, max_error: float | None = None, delta: float | None = None
@@ -201,7 +210,8 @@ class Run:
             facts |= {"nodes": self.graph.num_nodes, "classes": self.graph.num_classes}
         if self.extended is not None:
             facts["new_nodes"] = len(self.extended.extension.new)
-        measured = {name: metrics.get(name) for name in ("test_accuracy", "held_out_accuracy", "validation_accuracy")}
+        names = ("test_accuracy", "certify_accuracy", "held_out_accuracy", "validation_accuracy")
+        measured = {name: metrics.get(name) for name in names}
         facts |= {name: round(value, 4) for name, value in measured.items() if value is not None}
         if metrics.get("calibrated"):
             facts["mean_confidence"] = round(fmean(g["mean_probability"] for g in metrics["calibrated"]["groups"]), 4)

@@ -33,6 +33,7 @@ from confgcn.io.locks import check_unlocked
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.runs.directory import RunDirectory, flattened
+from confgcn.runs.held_out import certify_metrics, held_out_record
 from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_blocks
 from confgcn.runs.records import check_model_record, read_history, read_metrics
 from confgcn.runs.run import Run
@@ -164,11 +165,13 @@ def write_history(path: Path, history: Sequence[Record]) -> None:
 
 
 def result_metrics(run: Run) -> dict[str, Any]:
-    """Accuracy and confidence on the test nodes, the calibration and the decisions, for metrics.json."""
+    """Accuracy and confidence, how held-out labels were used, the calibration and the decisions, for metrics.json."""
     graph, assessment, held_out = run.prepared, run.assessment, run.held_out
     metrics = {
         "test_accuracy": None,
         "held_out_accuracy": None if held_out is None else accuracy(held_out.logits[graph.train], graph.train_labels),
+        **certify_metrics(run),
+        "held_out": held_out_record(run),
         "raw": None,
         "calibrated": None,
         "calibration": assessment.calibration.to_json(),
@@ -178,7 +181,9 @@ def result_metrics(run: Run) -> dict[str, Any]:
             "edges": (graph.adjacency.num_entries - graph.num_nodes) // 2,
             "features": graph.num_features,
             "classes": graph.num_classes,
-            **{split: len(getattr(graph, split)) for split in ("train", "validation", "test")},
+            "train": len(graph.train),
+            "validation": len(graph.validation) + len(run.certifying_nodes),
+            "test": len(graph.test),
         },
     }
     nodes = graph.test

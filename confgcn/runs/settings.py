@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, create_model
+from torch import Tensor
 
 from confgcn.confidence.decisions import DELTA, MAX_ERROR
 from confgcn.confidence.prediction_sets import COVERAGE
+from confgcn.data.held_out import HeldOutNodes, HeldOutUse, divide
 from confgcn.data.input_files import naming
 from confgcn.data.perturbations import add_edges_between_classes, flip_training_labels, shrink_validation_set
 from confgcn.data.transforms import ColumnStatistics, FeatureScaling, scale_features
@@ -29,6 +31,7 @@ from confgcn.training.recipe import SETTINGS, Recipe, validated
 FOLDER = Path(__file__).parent / "presets"
 PRESET_FOLDERS = ("reference", "tuned")  # published by the authors; found by us
 SECTIONS = ("data", "model", "recipe", "targets")
+PERTURBATIONS = ("edges_between_classes", "flipped_labels", "held_back_validation")  # of the data section
 ANY = "any"
 
 Sections = dict[str, dict[str, Any]]
@@ -37,24 +40,54 @@ Sections = dict[str, dict[str, Any]]
 class DataSettings(BaseModel):
     """How a graph is prepared for a method.
 
-    All but ``feature_scaling`` are perturbations for experiments (``confgcn.data.perturbations``), drawn with the seed
-    of the run.
+    Attributes:
+        feature_scaling: see ``confgcn.data.transforms``.
+        held_out: "divided": half of the validation labels choose epochs and settings and calibrate, the other half
+            certifies prediction sets and decisions (``confgcn.data.held_out``); "whole": all of them choose and
+            calibrate, and nothing is certified.
+
+    The others are perturbations for experiments (``confgcn.data.perturbations``), drawn with the seed of the run.
     """
 
     model_config = SETTINGS
 
     feature_scaling: FeatureScaling = "none"
+    held_out: HeldOutUse = "whole"
     edges_between_classes: NonNegative = 0.0
     flipped_labels: Share = 0.0
     held_back_validation: Share = 0.0
 
-    def prepare(self, graph: Graph, *, seed: int, fitted_on: Graph | ColumnStatistics | None = None) -> Graph:
-        """The graph as the method sees it.
+    def prepare(
+        self,
+        graph: Graph,
+        *,
+        seed: int,
+        fitted_on: Graph | ColumnStatistics | None = None,
+        choosing: Tensor | None = None,
+    ) -> Graph:
+        """The graph as training sees it: its validation nodes are those that choose.
 
         Features are scaled by the columns of ``fitted_on``: the graph of the training where nodes are new, the whole
-        graph where this is a shard of it.
+        graph where this is a shard of it. Validation nodes are divided in that graph too; ``choosing`` are then those
+        of this graph that choose.
         """
-        return scale_features(self.perturb(graph, seed=seed), self.feature_scaling, fitted_on=fitted_on)
+        perturbed = self.perturb(graph, seed=seed)
+        choosing = self._divided(perturbed).choosing if choosing is None else choosing
+        if len(choosing) < len(perturbed.validation):
+            perturbed = replace(perturbed, validation=choosing)
+        return scale_features(perturbed, self.feature_scaling, fitted_on=fitted_on)
+
+    def certifying_nodes(self, graph: Graph, *, seed: int) -> Tensor:
+        """The validation nodes of the graph, as it was loaded, whose labels certify."""
+        return self._divided(self._with_held_back_validation(graph, seed=seed)).certifying
+
+    def _divided(self, graph: Graph) -> HeldOutNodes:
+        return divide(graph.validation, graph.labels[graph.validation], self.held_out)
+
+    @property
+    def perturbations(self) -> list[str]:
+        """The names of the perturbations that change the graph."""
+        return [name for name in PERTURBATIONS if getattr(self, name)]
 
     def perturb(self, graph: Graph, *, seed: int) -> Graph:
         """The graph with the perturbations; features are not changed."""
@@ -62,9 +95,12 @@ class DataSettings(BaseModel):
             graph = add_edges_between_classes(graph, self.edges_between_classes, seed=seed)
         if self.flipped_labels:
             graph = flip_training_labels(graph, self.flipped_labels, seed=seed)
-        if self.held_back_validation:
-            graph = shrink_validation_set(graph, self.held_back_validation, seed=seed)
-        return graph
+        return self._with_held_back_validation(graph, seed=seed)
+
+    def _with_held_back_validation(self, graph: Graph, *, seed: int) -> Graph:
+        if not self.held_back_validation:
+            return graph
+        return shrink_validation_set(graph, self.held_back_validation, seed=seed)
 
 
 class Targets(BaseModel):

@@ -19,9 +19,11 @@ from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
+from confgcn.report.formatting import held_out_text
 from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
+from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run import Run
@@ -182,15 +184,18 @@ def _finished(
     held_out = crossed.prediction if crossed else None
     run = Run(config, settings, loop.method, graph=graph, history=loop.history, held_out=held_out)
     run.prepared, run.prediction = loop.graph, loop.predict()
-    notify_without_held_out(run, notify)
+    notify_held_out(run, notify)
     run.metrics = training_metrics(run, loop.best, started=started)
     return run
 
 
-def notify_without_held_out(run: Run, notify: Notify) -> None:
-    """A notice where no label was held out to calibrate with."""
-    if not len(run.held_out_nodes):
+def notify_held_out(run: Run, notify: Notify) -> None:
+    """A notice where no label was held out to calibrate with, or too few to certify as the settings request."""
+    record = held_out_record(run)
+    if record["case"] == "none":
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
+    if record["case"] == "too_few":
+        notify(held_out_text(record))
 
 
 def training_metrics(run: Run, best: Record | None, *, started: float) -> dict[str, Any]:
@@ -234,6 +239,9 @@ def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
         "held_out_accuracy": _mean(results, "held_out_accuracy"),
         "held_out_accuracy_std": _std(results, "held_out_accuracy"),
         "validation_accuracy": _mean(results, "validation_accuracy"),
+        "certify_accuracy": _mean(results, "certify_accuracy"),
+        "certify_accuracy_std": _std(results, "certify_accuracy"),
+        "certify_log_loss": _mean(results, "certify_log_loss"),
         "seconds": round(sum(result["seconds"] for result in results), 3),
         "seeds": len(results),
         **{key: first[key] for key in ("dataset", "method", "preset", "settings_of")},

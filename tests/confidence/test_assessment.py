@@ -17,6 +17,7 @@ from confgcn.confidence.decisions import DELTA, MAX_ERROR, decide
 from confgcn.confidence.label_errors import find_disagreeing_edges, find_label_errors
 from confgcn.confidence.novelty import novelty
 from confgcn.confidence.prediction_sets import COVERAGE, PredictionSets, degree_groups
+from confgcn.data.held_out import divide
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
@@ -98,6 +99,44 @@ def test_novelty_label_errors_and_edges_are_those_of_the_calibrated_probabilitie
     edges = find_disagreeing_edges(graph, assessment.probabilities, prediction.influence)
     assert torch.equal(assessment.disagreeing_edges.disagreement, edges.disagreement)
     assert torch.equal(assessment.disagreeing_edges.influence, edges.influence)
+
+
+def test_certifying_labels_size_the_sets_and_certify_while_the_others_calibrate(
+    graph: Graph, prediction: Prediction
+) -> None:
+    choosing, certifying = divide(graph.validation, graph.labels[graph.validation])
+    found = assess(graph, prediction, choosing, certifying=certifying)
+    assert found.calibration == fit_calibration(graph, prediction, choosing)
+    groups = degree_groups(graph, certifying)
+    sets = PredictionSets.fit(graph, found.probabilities, certifying, coverage=COVERAGE, groups=groups)
+    assert torch.equal(found.sets, sets.sets(graph, found.probabilities))
+    confidence, predicted = found.probabilities.max(1)
+    correct = (predicted == graph.labels)[certifying]
+    expected = decide(confidence[certifying], correct, confidence[found.candidates])
+    assert found.decision.as_record() == expected.as_record()
+    assert found.decision.held_out_labels == len(certifying)
+    assert not found.decision.is_approximate
+    assert not found.with_max_error(0.2, 0.3).decision.is_approximate
+
+
+def test_without_certifying_labels_the_decision_is_approximate(graph: Graph, prediction: Prediction) -> None:
+    for certifying in (None, NO_NODES):
+        found = assess(graph, prediction, graph.validation, certifying=certifying)
+        assert found.decision.is_approximate
+        assert found.with_max_error(0.2, 0.3).decision.is_approximate
+
+
+def test_certifying_labels_change_neither_probabilities_nor_calibration(graph: Graph, prediction: Prediction) -> None:
+    choosing, certifying = divide(graph.validation, graph.labels[graph.validation])
+    changed = graph.labels.clone()
+    changed[certifying] = (changed[certifying] + 1) % graph.num_classes
+    other = replace(graph, labels=changed)
+    one, two = (assess(g, prediction, choosing, certifying=certifying) for g in (graph, other))
+    assert one.calibration == two.calibration
+    for name in ("probabilities", "novelty"):
+        assert torch.equal(getattr(one, name), getattr(two, name))
+    assert not torch.equal(one.sets, two.sets)
+    assert one.decision.as_record() != two.decision.as_record()
 
 
 def test_without_held_out_nodes_nothing_is_calibrated_or_certified(graph: Graph, prediction: Prediction) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -58,6 +59,7 @@ def test_all_right_accepts_all() -> None:
         "max_error": 0.05,
         "delta": 0.1,
         "certified": True,
+        "approximate": False,
         "threshold": decision.threshold,
         "accepted": 200,
         "candidates": 200,
@@ -65,6 +67,13 @@ def test_all_right_accepts_all() -> None:
         "observed_error": 0.0,
         "labels_needed": None,
     }
+
+
+def test_a_decision_by_labels_that_chose_the_model_is_approximate_and_not_certified() -> None:
+    confidence = torch.rand(200)
+    decision = replace(decide(confidence[:100], torch.ones(100, dtype=torch.bool), confidence), is_approximate=True)
+    record = decision.as_record()
+    assert (record["certified"], record["approximate"], record["accepted"]) == (False, True, 200)
 
 
 def test_all_wrong_accepts_none_whatever_the_labels() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from confgcn.data.synthetic import block_model
+from confgcn.runs.saved import load_run
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +58,21 @@ def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path:
         row["most_influential_neighbour"] == together[node]["most_influential_neighbour"] for node, row in alone.items()
     )
     assert same > 0.99 * len(alone)  # but for ties
+
+
+def test_two_workers_choose_and_certify_with_the_labels_of_one_process(command: Command, tmp_path: Path) -> None:
+    calm = [word for name in ("dropout", "node_dropout") for word in ("--set", f"{name}=0.0")]
+    words = ("train", "demo", *calm, "--set", "held_out=divided", "--set", "select=last", "--epochs", 6)
+    for workers in (1, 2):
+        done = command(*words, "--workers", workers, "--out", workers)
+        assert done.returncode == 0, done.stderr
+    alone, together = (json.loads((tmp_path / str(workers) / "metrics.json").read_text()) for workers in (1, 2))
+    assert alone["held_out"] == together["held_out"]
+    assert alone["held_out"]["case"] == "divided"
+    for name in ("validation_accuracy", "certify_accuracy", "certify_log_loss"):
+        assert alone[name] == pytest.approx(together[name], abs=0.01)
+    again = load_run(tmp_path / "2")
+    assert len(again.certifying_nodes) == together["decisions"][0]["held_out_labels"]
 
 
 def scores(file: Path, column: str) -> list[tuple[str, float]]:

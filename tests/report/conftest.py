@@ -14,7 +14,8 @@ PageNumbers = Callable[..., dict[str, Any]]
 def decision_record(**changed: Any) -> dict[str, Any]:
     """A certified decision as it stands in metrics.json."""
     record = {"max_error": 0.05, "delta": 0.1, "certified": True, "threshold": 0.8, "accepted": 3, "candidates": 5}
-    return {**record, "held_out_labels": 100, "observed_error": 0.01, "labels_needed": None, **changed}
+    known = {"held_out_labels": 100, "observed_error": 0.01, "labels_needed": None, "approximate": False}
+    return {**record, **known, **changed}
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +65,7 @@ def made_up(
             "training_labels": 1,
             "calibration": "temperature_by_degree",
             "decisions": [decision_record()],
+            "held_out": {"case": "divided", "choosing": 40, "certifying": 40, "certified": True},
         },
         "classes": list(classes),
         "data": {

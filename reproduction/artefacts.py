@@ -17,6 +17,7 @@ from reproduction import (
     figure4,
     overview,
     presets,
+    robustness,
     table1,
     table2,
 )
@@ -41,6 +42,7 @@ class Artefact:
     Attributes:
         numbers: what is shown, as written into ``<name>.json``; all other functions read these numbers only.
         jobs: the runs that the numbers are made of; None where ``numbers`` computes everything itself.
+        later_jobs: runs whose settings depend on the recorded results of ``jobs``.
         note: how to read it.
         draw: the picture, None for a table; its result is None where there is nothing to draw.
         kind: of its runs.
@@ -53,6 +55,7 @@ class Artefact:
     tables: Callable[[Numbers], dict[str, Table]]
     check_claims: Callable[[Numbers], list[ClaimCheck]] = _no_claims
     jobs: Callable[[Scope], list[Job]] | None = None
+    later_jobs: Callable[[Scope, Results], list[Job]] | None = None
     draw: Callable[[Numbers], Figure | None] | None = None
     kind: Kind = "paper"
 
@@ -75,7 +78,8 @@ class Artefact:
 
 def _row(module: Any, title: str, kind: Kind = "paper") -> Artefact:
     """The row of a module, whose functions have the names of the fields."""
-    optional = {name: getattr(module, name) for name in ("check_claims", "jobs", "draw") if hasattr(module, name)}
+    names = ("check_claims", "jobs", "later_jobs", "draw")
+    optional = {name: getattr(module, name) for name in names if hasattr(module, name)}
     name = module.__name__.rpartition(".")[2]
     return Artefact(name, title, module.NOTE, module.numbers, module.tables, kind=kind, **optional)
 
@@ -94,6 +98,7 @@ BEYOND_PAPER = (
     _row(overview, "Beyond the paper: effect of the influences"),
     _row(confidence, "Beyond the paper: quality of the confidences", "confidence"),
     _row(presets, "Beyond the paper: other settings"),
+    _row(robustness, "Beyond the paper: the default on other graphs, against common models", "robustness"),
 )
 ARTEFACTS = {row.name: row for row in (*IN_PAPER, *BEYOND_PAPER)}
 

@@ -12,6 +12,7 @@ from confgcn.io.atomic_files import target_name, write_atomic
 from confgcn.io.json_files import read_json
 from confgcn.io.locks import LOCK
 from reproduction.artefacts import ARTEFACTS, Artefact, artefacts_named
+from reproduction.jobs import Kind
 from reproduction.page import page
 from reproduction.results import FILES
 
@@ -34,9 +35,10 @@ def check_folder(out: Path) -> None:
         raise UsageError(f"{out}: is not empty and holds no results; choose another --out")
 
 
-def check_renderable(out: Path, artefacts: Sequence[Artefact]) -> None:
+def check_renderable(out: Path, artefacts: Sequence[Artefact], *, validation_only: bool = False) -> None:
     """Refuse a folder without the files that the numbers are computed from."""
-    needed = {f"{row.name}.json" if row.jobs is None else FILES[row.kind].table for row in artefacts}
+    kinds: dict[str, Kind] = {row.name: "validation" if validation_only else row.kind for row in artefacts}
+    needed = {f"{row.name}.json" if row.jobs is None else FILES[kinds[row.name]].table for row in artefacts}
     missing = sorted(name for name in needed if not (out / name).is_file())
     if missing:
         raise UsageError(f"{out}: holds no {', '.join(missing)}; leave out --render-only to create them")

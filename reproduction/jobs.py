@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +13,20 @@ from typing import Any, Literal
 from confgcn.data.datasets import dataset_named
 from confgcn.data.graph_names import check_graph_name
 from confgcn.data.load import load_graph
-from confgcn.exceptions import UsageError
+from confgcn.exceptions import UsageError, check_choice
+from confgcn.graph import Graph
 from confgcn.limits import MAX_SEEDS
-from confgcn.models.registry import check_method
+from confgcn.models.registry import METHODS
 from confgcn.runs.settings import RunSettings, hyperparameters, resolve
+from reproduction.development import development_graphs, load_development_graph
 
 SEEDS = 10
 PAPER_GRAPHS = ("citeseer", "cora", "pubmed", "cora_ml")  # in the order of Table 2
+FEATURE_CLASSIFIERS = ("logistic_regression", "gradient_boosting")  # of scikit-learn: see reproduction/peers.py
 
 Changes = tuple[tuple[str, Any], ...]
-Kind = Literal["paper", "confidence"]  # which measurements are made of a run, and which CSV file holds them
+# Which measurements are made of a run, and which CSV file holds them.
+Kind = Literal["paper", "confidence", "validation", "robustness"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Variant:
 
     def changed(self, title: str, **changes: Any) -> Variant:
         """The same variant with further changes."""
-        return Variant(title, self.method, self.preset, self.changes + tuple(changes.items()))
+        return replace(self, title=title, changes=self.changes + tuple(changes.items()))
 
     @property
     def changes_text(self) -> str:
@@ -47,15 +51,30 @@ class Variant:
         """The complete settings on a data set."""
         return resolve(self.method, self.preset, dataset, dict(self.changes))
 
+    def described(self, dataset: str) -> dict[str, Any]:
+        """The settings as they are recorded, with the name of the preset."""
+        return self.settings(dataset).as_dict()
+
+    def identity(self, dataset: str) -> list[Any]:
+        """The settings that affect the result: without the preset's name and without default values."""
+        settings = self.settings(dataset)
+        model = hyperparameters(settings.method_class)(**settings.model)
+        sections = [section.model_dump(exclude_defaults=True) for section in (settings.data, model, settings.recipe)]
+        return [settings.method_class.__name__, *sections]
+
 
 @dataclass(frozen=True)
 class Job:
-    """One run. On a data set without a public split the seed draws the split too."""
+    """One run. On a data set without a public split the seed draws the split too.
+
+    A graph in the development format is read from its ``folder``; there the seed is also the number of the split.
+    """
 
     dataset: str
     variant: Variant
     seed: int
     kind: Kind = "paper"
+    folder: Path | None = None
 
     def __str__(self) -> str:
         variant = self.variant
@@ -64,36 +83,51 @@ class Job:
 
     @property
     def split_seed(self) -> int:
-        """The seed of the split; see :func:`split_seed_of`."""
-        return split_seed_of(self.dataset, self.seed)
+        """The seed of the split, or its number; see :func:`split_seed_of`."""
+        return split_seed_of(self.dataset, self.seed) if self.folder is None else self.seed
 
     @property
     def settings_key(self) -> str:
         """The hash of the settings; see :func:`settings_key`."""
         return settings_key(self.variant, self.dataset)
 
+    def load_graph(self, data_dir: Path | None) -> Graph:
+        """The graph with its split."""
+        return _load(self.dataset, self.split_seed, data_dir, self.folder)
+
+    def graph_key(self, data_dir: Path | None) -> str:
+        """The hash of the graph with its split."""
+        return graph_key(self.dataset, self.split_seed, data_dir, self.folder)
+
     def key(self, data_dir: Path | None) -> str:
         """The hash of settings, seed and input data: each run is done once, however many tables need it."""
-        content = [self.settings_key, self.seed, graph_key(self.dataset, self.split_seed, data_dir)]
+        content = [self.settings_key, self.seed, self.graph_key(data_dir)]
         return digest(content if self.kind == "paper" else [*content, self.kind])
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The selection of runs: seeds 0, 1, ...; ``datasets`` replace the usual ones; only these ``methods``."""
+    """The selection of runs: seeds 0, 1, ...; ``datasets`` replace the usual ones; only these ``methods``.
+
+    ``development`` is a folder of graphs in the development format. ``validation_only`` leaves out every measurement
+    of test nodes, for the tables that can do so.
+    """
 
     seeds: int = SEEDS
     datasets: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     data_dir: Path | None = None
+    development: Path | None = None
+    validation_only: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= MAX_SEEDS:
             raise UsageError(f"seeds = {self.seeds}: expected a whole number from 1 to {MAX_SEEDS}")
         for name in self.datasets:
-            check_graph_name(name)
+            if name not in development_graphs(self.development):
+                check_graph_name(name)
         for name in self.methods:
-            check_method(name)
+            check_choice("method", name, (*METHODS, *FEATURE_CLASSIFIERS))
 
     def datasets_or(self, usual: Sequence[str]) -> tuple[str, ...]:
         """The selected data sets; the usual ones where none are selected."""
@@ -116,20 +150,23 @@ def split_seed_of(dataset: str, seed: int) -> int:
 
 @cache
 def settings_key(variant: Variant, dataset: str) -> str:
-    """The hash of the settings that affect the result: without the preset's name and without default values.
+    """The hash of the settings that affect the result: see :meth:`Variant.identity`.
 
-    A method can therefore gain an option without invalidating recorded results.
+    A method can gain an option without invalidating recorded results.
     """
-    settings = variant.settings(dataset)
-    model = hyperparameters(settings.method_class)(**settings.model)
-    sections = [section.model_dump(exclude_defaults=True) for section in (settings.data, model, settings.recipe)]
-    return digest([settings.method_class.__name__, *sections])
+    return digest(variant.identity(dataset))
 
 
 @cache
-def graph_key(dataset: str, split_seed: int, data_dir: Path | None) -> str:
+def graph_key(dataset: str, split_seed: int, data_dir: Path | None, folder: Path | None = None) -> str:
     """The hash of the graph with its split."""
-    return load_graph(dataset, data_dir=data_dir, split_seed=split_seed).fingerprint[:16]
+    return _load(dataset, split_seed, data_dir, folder).fingerprint[:16]
+
+
+def _load(dataset: str, split_seed: int, data_dir: Path | None, folder: Path | None) -> Graph:
+    if folder is not None:
+        return load_development_graph(folder, split_seed)
+    return load_graph(dataset, data_dir=data_dir, split_seed=split_seed)
 
 
 def digest(content: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -24,7 +24,6 @@ from confgcn.models.base import Prediction, require
 from confgcn.runs.evaluate import SCORES, on_test_nodes, scores
 from confgcn.runs.run import Run, finite_prediction
 from confgcn.runs.saved import load_run
-from reproduction.jobs import Kind
 
 Groups = tuple[float, ...]  # one value per quartile group, from lowest to highest
 
@@ -106,8 +105,26 @@ NAMES = tuple(column.name for column in fields(Measurements))
 
 
 @dataclass(frozen=True)
-class ConfidenceMeasurements:
-    """Numbers of one run by name (``CONFIDENCE_NAMES``); None where there is no such quantity.
+class NamedMeasurements:
+    """Numbers of one run by name; None where there is no such quantity. ``names`` are all names, in order."""
+
+    names: ClassVar[tuple[str, ...]]
+    numbers: Mapping[str, float | None] = field(default_factory=dict)
+
+    def get(self, name: str) -> float | None:
+        """The measurement of that name."""
+        return self.numbers.get(name)
+
+    def cells(self) -> list[float | None]:
+        """In the order of ``names``."""
+        return [self.numbers.get(name) for name in self.names]
+
+
+Measured = Measurements | NamedMeasurements
+
+
+class ConfidenceMeasurements(NamedMeasurements):
+    """Measurements of the confidences of one run.
 
     ``SCORES`` are those of ``confgcn evaluate``; ``scaled_*`` the same after temperature scaling alone, the usual
     comparison in the literature. ``no_label_*``: of the calibrated probabilities of test nodes in components without
@@ -118,15 +135,7 @@ class ConfidenceMeasurements:
     group furthest from the target when every group has its own quantile.
     """
 
-    numbers: Mapping[str, float | None] = field(default_factory=dict)
-
-    def get(self, name: str) -> float | None:
-        """The measurement of that name."""
-        return self.numbers.get(name)
-
-    def cells(self) -> list[float | None]:
-        """In the order of ``CONFIDENCE_NAMES``."""
-        return [self.numbers.get(name) for name in CONFIDENCE_NAMES]
+    names = CONFIDENCE_NAMES
 
 
 def measure(run: Path, graph: Graph, metrics: dict[str, Any], processor_seconds: float | None) -> Measurements:
@@ -250,10 +259,3 @@ def _sets(graph: Graph, prepared: Graph, probabilities: Tensor) -> Scorecard:
             f"worst_by_degree_{kind}_{level}": max(by_degree, key=lambda value: abs(value - target)),
         }
     return values
-
-
-# What is measured of a run of each kind, from its directory, its graph as loaded, its metrics and its seconds.
-MEASURES: dict[Kind, Callable[[Path, Graph, dict[str, Any], float | None], Measurements | ConfidenceMeasurements]] = {
-    "paper": measure,
-    "confidence": measure_confidences,
-}

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from confgcn.exceptions import ConfGCNError, StoppedError
+from confgcn.exceptions import ConfGCNError, StoppedError, UsageError
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import to_json
 from confgcn.io.locks import locked_folder
 from confgcn.io.signals import stop_request
 from reproduction.artefacts import ALL, Artefact, artefacts_named
 from reproduction.folder import ABOUT, RUNS, check_folder, check_renderable
-from reproduction.jobs import Job, Kind, Scope, graph_key
-from reproduction.measurements import ConfidenceMeasurements, Measurements
+from reproduction.jobs import Job, Kind, Scope
+from reproduction.measurements import Measured
 from reproduction.results import FILES, Results, RunRecord, environment, provenance
 from reproduction.tasks import Diverged, Failure, Outcome, Task
 from reproduction.workers import perform_all
@@ -58,9 +58,11 @@ def reproduce(request: ReproductionRequest, observer: Observer) -> Failures:
     Returns the failed runs and artefacts with their reasons; the others are still done.
     """
     artefacts = artefacts_named(request.names)
+    if request.scope.validation_only and any(artefact.kind != "robustness" for artefact in artefacts):
+        raise UsageError("--validation-only: only robustness has tables without test figures")
     check_folder(request.out)
     if request.render_only:
-        check_renderable(request.out, artefacts)
+        check_renderable(request.out, artefacts, validation_only=request.scope.validation_only)
     with locked_folder(request.out) as notices:
         for notice in notices:
             observer.on_notice(notice)
@@ -87,7 +89,19 @@ def _run_missing(
     for results in recorded.values():
         results.drop_incomplete_row()
         _remove_recorded(request.out / RUNS, results)
-    jobs = [job for artefact in artefacts if artefact.jobs is not None for job in artefact.jobs(request.scope)]
+    first = [job for artefact in artefacts if artefact.jobs is not None for job in artefact.jobs(request.scope)]
+    failures = _run_jobs(request, first, recorded, observer)
+    for artefact in artefacts:
+        if artefact.later_jobs is not None:
+            later = artefact.later_jobs(request.scope, recorded[artefact.kind])
+            failures |= _run_jobs(request, later, recorded, observer)
+    return failures
+
+
+def _run_jobs(
+    request: ReproductionRequest, jobs: Sequence[Job], recorded: RecordedRuns, observer: Observer
+) -> Failures:
+    """Do those of the jobs that are not recorded, and record them."""
     tasks, failures = _tasks(request, jobs)
     missing = [task for task in tasks if task.key not in recorded[task.job.kind]]
     observer.on_plan(len(tasks), len(tasks) - len(missing))
@@ -134,26 +148,26 @@ def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task
 def _record(
     results: Results,
     task: Task,
-    outcome: Measurements | ConfidenceMeasurements | Diverged,
+    outcome: Measured | Diverged,
     machine: tuple[str, dict[str, Any]],
 ) -> None:
     job = task.job
-    settings = job.variant.settings(job.dataset)
+    settings = job.variant.described(job.dataset)
     environment_key, environment_found = machine
     record = RunRecord(
         run=task.key,
         settings=job.settings_key,
-        graph=graph_key(job.dataset, job.split_seed, task.data_dir),
+        graph=job.graph_key(task.data_dir),
         environment=environment_key,
         date=datetime.date.today().isoformat(),
         dataset=job.dataset,
         method=job.variant.method,
-        preset=settings.preset,
+        preset=settings["preset"],
         changes=job.variant.changes_text,
         seed=job.seed,
         outcome="diverged" if isinstance(outcome, Diverged) else "finished",
         measured=results.files.measured({}) if isinstance(outcome, Diverged) else outcome,
     )
-    results.add(record, {environment_key: environment_found, job.settings_key: settings.as_dict()})
+    results.add(record, {environment_key: environment_found, job.settings_key: settings})
     for folder in task.folder.glob(f"{task.key}-*"):
         shutil.rmtree(folder)

@@ -17,7 +17,8 @@ from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
 from confgcn.runs.saved import software
 from reproduction.jobs import Kind, Variant, digest, settings_key
-from reproduction.measurements import CONFIDENCE_NAMES, NAMES, ConfidenceMeasurements, Measurements
+from reproduction.measurements import NAMES, ConfidenceMeasurements, Measured, Measurements, NamedMeasurements
+from reproduction.robustness_measurements import RobustnessMeasurements, ValidationMeasurements
 
 DIGITS = ".6g"
 CPU_INFO = Path("/proc/cpuinfo")
@@ -40,7 +41,7 @@ class RunRecord:
     changes: str
     seed: int
     outcome: Ending
-    measured: Measurements | ConfidenceMeasurements
+    measured: Measured
 
     def row(self) -> list[str]:
         """The cells as written into the CSV file."""
@@ -58,7 +59,7 @@ class Files:
     table: str
     legend: str
     names: tuple[str, ...]
-    measured: Callable[[dict[str, Any]], Measurements | ConfidenceMeasurements]
+    measured: Callable[[dict[str, Any]], Measured]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,9 +67,15 @@ class Files:
         return (*IDENTITY, *self.names)
 
 
+def _named(stem: str, measured: type[NamedMeasurements]) -> Files:
+    return Files(f"{stem}.csv", f"{stem}_settings.json", measured.names, measured)
+
+
 FILES: dict[Kind, Files] = {
     "paper": Files("results.csv", "settings.json", NAMES, lambda cells: Measurements(**cells)),
-    "confidence": Files("confidence.csv", "confidence_settings.json", CONFIDENCE_NAMES, ConfidenceMeasurements),
+    "confidence": _named("confidence", ConfidenceMeasurements),
+    "validation": _named("robustness_validation", ValidationMeasurements),
+    "robustness": _named("robustness", RobustnessMeasurements),
 }
 
 

@@ -1,4 +1,4 @@
-"""Means over runs, and paired differences with a bootstrap interval."""
+"""Means over runs, and paired differences with a bootstrap or a t interval."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
+from scipy.stats import t as student_t
 
 from confgcn.evaluation.groups import QUARTILES
 from reproduction.results import RunRecord
@@ -79,6 +80,19 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Cell | No
         return None
     low, high = bootstrap_interval(differences) if len(differences) >= FEWEST_PAIRS else (None, None)
     return {"mean": float(differences.mean()), "low": low, "high": high, "pairs": len(differences)}
+
+
+def paired_t(first: Mapping[int, float], second: Mapping[int, float]) -> Cell | None:
+    """The same with the interval of Student's t distribution; no interval with fewer than two pairs."""
+    differences = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
+    if not len(differences):
+        return None
+    mean, low, high = float(differences.mean()), None, None
+    if len(differences) > 1:
+        error = float(differences.std(ddof=1)) / len(differences) ** 0.5
+        half = float(student_t.ppf((1 + LEVEL) / 2, len(differences) - 1)) * error
+        low, high = mean - half, mean + half
+    return {"mean": mean, "low": low, "high": high, "pairs": len(differences)}
 
 
 def bootstrap_interval(values: np.ndarray[Any, Any]) -> tuple[float, float]:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confgcn.data.load import load_graph
 from confgcn.exceptions import ConfGCNError, CorruptFileError, DivergedError, ResourceError, StoppedError
+from confgcn.graph import Graph
 from confgcn.io.checksums import verify
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.train import train
-from reproduction.jobs import Job
-from reproduction.measurements import MEASURES, ConfidenceMeasurements, Measurements
+from reproduction.jobs import Job, Kind
+from reproduction.measurements import Measured, measure, measure_confidences
+from reproduction.peers import FeatureClassifier
+from reproduction.robustness_measurements import measure_classifier, measure_robustness, measure_validation
+
+# What is measured of a run of each kind, from its directory, its graph as loaded, its metrics and its seconds.
+MEASURES: dict[Kind, Callable[[Path, Graph, dict[str, Any], float | None], Measured]] = {
+    "paper": measure,
+    "confidence": measure_confidences,
+    "validation": measure_validation,
+    "robustness": measure_robustness,
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class Diverged:
     """Training reached a number that is not finite: a result that every repetition would give, so no failure."""
 
 
-Outcome = Measurements | ConfidenceMeasurements | Diverged | Failure
+Outcome = Measured | Diverged | Failure
 
 
 def perform(task: Task) -> Outcome:
@@ -66,7 +77,7 @@ def perform(task: Task) -> Outcome:
         return Failure(f"{type(error).__name__}: {error}", 1)
 
 
-def _restarted_if_corrupt(task: Task) -> Measurements | ConfidenceMeasurements:
+def _restarted_if_corrupt(task: Task) -> Measured:
     """A crash can leave a corrupt run directory; it is our own, so the run starts again."""
     try:
         return _measured(task)
@@ -77,13 +88,16 @@ def _restarted_if_corrupt(task: Task) -> Measurements | ConfidenceMeasurements:
         return _measured(task)
 
 
-def _measured(task: Task) -> Measurements | ConfidenceMeasurements:
+def _measured(task: Task) -> Measured:
     job, out = task.job, task.run_directory
+    graph = job.load_graph(task.data_dir)
+    if isinstance(job.variant, FeatureClassifier):
+        return measure_classifier(job.variant, graph, seed=job.seed, with_test=job.kind == "robustness")
     is_resumed = RunDirectory(out).holds_run
     if RunDirectory(out).finished:
         verify(out)  # a resumed run has no measured seconds, so a corrupt one starts again
     request = RunRequest(
-        graph=job.dataset,
+        graph=job.dataset if job.folder is None else graph,
         method=job.variant.method,
         preset=job.variant.preset,
         seed=job.seed,
@@ -96,7 +110,6 @@ def _measured(task: Task) -> Measurements | ConfidenceMeasurements:
     started = time.process_time()
     metrics = train(request, notify=_ignore)["runs"][0]
     seconds = None if is_resumed else time.process_time() - started
-    graph = load_graph(job.dataset, data_dir=task.data_dir, split_seed=job.split_seed)
     return MEASURES[job.kind](out, graph, metrics, seconds)
 
 

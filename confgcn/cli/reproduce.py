@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +11,14 @@ import typer
 
 import confgcn
 from confgcn.cli.console import AsJson, DataDir, path_option, print_error, print_json, print_paths, split_names
-from confgcn.data.graph_names import check_graph_name
 from confgcn.exceptions import UsageError
 from confgcn.limits import MAX_SEEDS, MAX_THREADS
-from confgcn.models.registry import check_method
 
 # Names of reproduction.artefacts, which only a checkout has.
-CHOICES = "table1, table2, figure1, figure2, figure3, figure4, claims; all for these; overview, confidence, presets"
+CHOICES = (
+    "table1, table2, figure1, figure2, figure3, figure4, claims; all for these; "
+    "overview, confidence, presets, robustness"
+)
 
 
 def reproduce(
@@ -36,6 +36,13 @@ def reproduce(
     out: Annotated[Path, path_option(help="Folder of results. Runs recorded there are not repeated.")] = Path(
         "reproduction/results"
     ),
+    development: Annotated[
+        Path | None,
+        path_option(help="Folder of further graphs for robustness; default: development in $CONFGCN_DATA."),
+    ] = None,
+    validation_only: Annotated[
+        bool, typer.Option("--validation-only", help="For robustness: measure and show no test nodes.")
+    ] = False,
     render_only: Annotated[
         bool, typer.Option("--render-only", help="Start no runs: use those recorded in --out.")
     ] = False,
@@ -49,7 +56,6 @@ def reproduce(
     For example: confgcn reproduce figure3 --jobs 2
     """
     require_checkout()
-    graphs, chosen = _checked_names(datasets, check_graph_name), _checked_names(methods, check_method)
 
     from reproduction.folder import render
     from reproduction.jobs import Scope
@@ -57,7 +63,14 @@ def reproduce(
     from reproduction.reproduce import ReproductionRequest
     from reproduction.reproduce import reproduce as run
 
-    scope = Scope(seeds=seeds, datasets=graphs, methods=chosen, data_dir=data_dir)
+    scope = Scope(
+        seeds=seeds,
+        datasets=split_names(datasets),
+        methods=split_names(methods),
+        data_dir=data_dir,
+        development=development,
+        validation_only=validation_only,
+    )
     request = ReproductionRequest(tuple(names), scope, processes=jobs or _cores(), out=out, render_only=render_only)
     bar = ProgressBar()
     try:
@@ -86,13 +99,6 @@ def require_checkout() -> None:
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-
-
-def _checked_names(given: list[str] | None, check: Callable[[str], None]) -> tuple[str, ...]:
-    names = split_names(given)
-    for name in names:
-        check(name)  # refuses an empty name too
-    return names
 
 
 def _cores() -> int:

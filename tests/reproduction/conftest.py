@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from reproduction.confidence import CONSENSUS, UNIFORM
@@ -24,6 +26,24 @@ from reproduction.results import Results, RunRecord
 from reproduction.table2 import GAT, GCN
 
 MakeRecord = Callable[..., RunRecord]
+
+
+@pytest.fixture
+def development(tmp_path: Path) -> Path:
+    """Two graphs in the development format with four splits each: ``groups`` of four classes, ``halves`` of two."""
+    for name, classes in (("groups", 4), ("halves", 2)):
+        folder = tmp_path / "development" / name
+        folder.mkdir(parents=True)
+        graph = block_model(120, num_classes=classes, num_features=8, seed=1)
+        structure = graph.neighbours
+        once = structure.indices < structure.rows
+        np.save(folder / "edges.npy", torch.stack([structure.indices, structure.rows], dim=1)[once].numpy())
+        np.save(folder / "labels.npy", graph.labels.numpy())
+        sp.save_npz(folder / "features.npz", sp.csr_matrix(np.asarray(graph.features)))
+        random = np.random.default_rng(0)
+        splits = np.repeat(np.array([[1] * 40 + [2] * 30 + [3] * 45 + [0] * 5], dtype=np.int8), 4, axis=0)
+        np.save(folder / "splits.npy", random.permuted(splits, axis=1))
+    return tmp_path / "development"
 
 
 @pytest.fixture

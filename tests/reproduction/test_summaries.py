@@ -22,6 +22,7 @@ from reproduction.summaries import (
     paired,
     paired_difference,
     paired_groups,
+    paired_t,
 )
 
 MakeRecord = Callable[..., RunRecord]
@@ -176,3 +177,12 @@ def test_one_failing_difference_decides_even_if_others_have_no_interval(
 ) -> None:
     differences = [{"mean": 0.0, "low": low, "high": None if low is None else 0.3} for low in lows]
     assert all_satisfy(differences, is_above) is outcome
+
+
+def test_the_t_interval_of_paired_differences() -> None:
+    found = paired_t({0: 0.5, 1: 0.7, 2: 0.9, 5: 0.0}, {0: 0.4, 1: 0.5, 2: 0.6, 7: 1.0})
+    assert found is not None
+    assert (found["mean"], found["pairs"]) == (pytest.approx(0.2), 3)
+    assert found["high"] - 0.2 == pytest.approx(0.2 - found["low"]) == pytest.approx(4.302653 * 0.1 / 3**0.5)
+    assert paired_t({0: 0.5}, {0: 0.25}) == {"mean": 0.25, "low": None, "high": None, "pairs": 1}
+    assert paired_t({0: 0.5}, {1: 0.25}) is None

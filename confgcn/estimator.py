@@ -22,11 +22,11 @@ from confgcn.data.formats.registry import raw_graph
 from confgcn.data.input_files import naming
 from confgcn.data.labels import LabelValues, label_texts
 from confgcn.data.raw import RawGraph
-from confgcn.exceptions import CorruptFileError, DataError, UsageError, brief
+from confgcn.exceptions import CorruptFileError, DataError, ResultWarning, UsageError, brief
 from confgcn.graph import Graph
 from confgcn.io.threads import computing_with
 from confgcn.limits import MAX_SPLIT_SEED
-from confgcn.report.formatting import decision_text
+from confgcn.report.formatting import decision_text, notice_text
 from confgcn.runs.directory import RunDirectory, claimed
 from confgcn.runs.graph_input import InMemoryGraph
 from confgcn.runs.new_nodes import predict_new_nodes
@@ -103,7 +103,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on a graph with features ``X`` (N, F) and labels ``y`` (N,): -1, NaN, None or "" is unlabelled.
 
         ``graph`` is anything that ``confgcn.data.formats.registry.raw_graph`` takes, features and labels in it
-        included. ``notify`` is called with each notice.
+        included. ``notify`` is called with each notice; without it, notices about the result are warnings.
         """
         if getattr(y, "ndim", 1) == 2:
             message = "A column-vector y was passed when a 1d array was expected: it is read as (N,)"
@@ -111,13 +111,18 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raw = raw_graph(graph, X, y)
         built = self._built(raw)
         request = self._request(built)
-        notify = notify or (lambda _: None)
+        notify_input = notify or (lambda _: None)
         for notice in built.notices():
-            notify(notice)
+            notify_input(notice)
         with computing_with(plain(self.threads)):
             loaded = request.graph_input.load(request.split_seed_of(0))
-            run = fit_in_memory(loaded, request.settings(), run_config(request), notify=notify)
+            run = fit_in_memory(loaded, request.settings(), run_config(request), notify=notify_input)
         self._set_fitted(run, raw.ids, LabelValues.of(y, built.class_names))
+        for text in map(notice_text, run.metrics["notices"]):
+            if notify is None:
+                warnings.warn(text, ResultWarning, stacklevel=2)
+            else:
+                notify(text)
         return self
 
     def predict(self, graph: Any = None, X: Any = None, *, update_existing: bool = False) -> Array:

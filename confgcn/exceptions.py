@@ -12,7 +12,7 @@
     ├── BusyError (RuntimeError)                7      another process uses the run directory
     └── StoppedError (RuntimeError)          128 + n   training was stopped by signal n and can be resumed
 
-The command line exits with these codes, and with 0 after success.
+The command line exits with these codes, and with 0 after success. ``ResultWarning`` is a warning, not an error.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ class StoppedError(ConfGCNError, RuntimeError):
         super().__init__(message)
         self.signal_number = signal_number
         self.exit_code = 128 + signal_number
+
+
+class ResultWarning(UserWarning):
+    """A result that a user should check, such as one class predicted for every node."""
 
 
 def brief(text: object, longest: int = LONGEST_TEXT) -> str:

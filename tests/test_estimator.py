@@ -31,7 +31,7 @@ from confgcn.data.formats.registry import write_graph
 from confgcn.data.raw import raw_from_graph
 from confgcn.data.synthetic import block_model
 from confgcn.estimator import ConfGCNClassifier
-from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, UsageError
+from confgcn.exceptions import ConfGCNError, CorruptFileError, DataError, ResultWarning, UsageError
 from confgcn.graph import Graph
 from confgcn.io.checksums import write_checksums
 from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
@@ -42,6 +42,9 @@ from confgcn.runs.train import train
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.data import Data
+
+# Most models here are trained for a few epochs: their results are poor.
+pytestmark = pytest.mark.filterwarnings("ignore::confgcn.exceptions.ResultWarning")
 
 Array = npt.NDArray[Any]
 NAMES = np.array(["ham", "eggs", "<b>spam"], dtype=object)
@@ -455,6 +458,18 @@ def test_nothing_is_printed_and_notices_go_where_they_are_asked(
     assert capfd.readouterr() == ("", "")
     assert any("isolated nodes" in notice for notice in heard)
     assert any("no validation nodes" in notice for notice in heard)
+
+
+def test_a_result_to_check_is_a_warning_unless_notices_are_asked_for(given: Given) -> None:
+    uninformative = np.ones((len(given.true), 2))
+    empty = sp.csr_matrix(given.adjacency.shape)
+    estimator = quick(method="gcn", validation=0.3)
+    with pytest.warns(ResultWarning, match=r"all \d+ nodes that were not trained on are predicted as \d") as caught:
+        estimator.fit(empty, uninformative, given.true)
+    heard: list[str] = []
+    estimator.fit(empty, uninformative, given.true, notify=heard.append)
+    assert [str(warning.message) for warning in caught] == heard[-len(caught) :]
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_random_streams_and_threads_of_the_caller_stay(given: Given) -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 ROWS = (  # title, key of evaluation.json, format
     ("accuracy", "accuracy", "{:.1%}"),
+    ("balanced accuracy", "balanced_accuracy", "{:.1%}"),
+    ("ROC AUC", "roc_auc", "{:.3f}"),
     ("calibration error, bins of equal width", "ece", "{:.3f}"),
     ("  noise floor (perfect calibration)", "ece_floor", "{:.3f}"),
     ("calibration error, bins of equal size", "ece_mass", "{:.3f}"),
@@ -63,10 +65,13 @@ def _show(scores: dict[str, Any]) -> None:
 
     console = Console()
     table = Table(title=f"{scores['evaluated_on']}; calibrated by: {scores['calibration']}", title_justify="left")
+    is_binary = scores["roc_auc"] is not None
+    is_shown = {"balanced_accuracy": is_binary or scores["imbalanced"], "roc_auc": is_binary}
     for heading in ("", "raw", "calibrated"):
         table.add_column(heading, justify="right" if heading else "left")
     for title, name, form in ROWS:
-        table.add_row(title, _text(scores[name], form), _text(scores[f"calibrated_{name}"], form))
+        if is_shown.get(name, True):
+            table.add_row(title, _text(scores[name], form), _text(scores[f"calibrated_{name}"], form))
     for title, name, form in LEARNED:
         if scores[name] is not None:
             table.add_row(title, _text(scores[name], form), "")

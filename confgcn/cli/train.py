@@ -26,7 +26,7 @@ from confgcn.cli.console import (
     print_json,
 )
 from confgcn.cli.graph_options import takes_graph
-from confgcn.cli.train_summary import show_summary
+from confgcn.cli.train_summary import result_warnings, show_summary
 from confgcn.distributed.launch import is_started_by_launcher, launch
 from confgcn.exceptions import UsageError
 from confgcn.io.toml import parse_value, read_toml
@@ -126,6 +126,8 @@ def train(
     if summary is None:
         return
     if as_json:
+        for text in result_warnings(summary):
+            notice(text)
         print_json(summary)
     else:
         show_summary(summary)

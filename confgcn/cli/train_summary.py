@@ -22,7 +22,9 @@ WIDTH = 22  # of the names of quantities and files
 def show_summary(summary: Mapping[str, Any]) -> None:
     """Print the summary of :func:`confgcn.train` for people."""
     first = summary["runs"][0]
-    for lines in (_trained(summary), _accuracy(summary), _calibration(first), _decisions(first), _files(summary)):
+    warnings = [f"{'Warning':<{WIDTH}}{text}" for text in result_warnings(summary)]
+    results = (_trained(summary), _accuracy(summary), warnings, _calibration(first), _decisions(first), _files(summary))
+    for lines in results:
         typer.echo("\n".join(map(one_line, lines)) + "\n" if lines else "", nl=bool(lines))
     typer.echo(f"Finished in {summary['seconds']:.1f} s.")
 
@@ -54,7 +56,33 @@ def _accuracy(summary: Mapping[str, Any]) -> list[str]:
         if accuracy is not None:
             spread = "" if std is None else f" ± {100 * std:.1f}"
             lines.append(f"{name:<{WIDTH}}{100 * accuracy:5.1f}{spread} %  {nodes}")
+            lines += _by_class(summary, key)
     return lines
+
+
+def _by_class(summary: Mapping[str, Any], split: str) -> list[str]:
+    """Balanced accuracy and ROC AUC, where accuracy alone can mislead."""
+    is_binary = summary["runs"][0]["graph_size"]["classes"] == 2
+    balanced, roc_auc = summary[f"{split}_balanced_accuracy"], summary[f"{split}_roc_auc"]
+    lines = []
+    if balanced is not None and (is_binary or summary["imbalanced"]):
+        lines.append(f"{'  balanced accuracy':<{WIDTH}}{100 * balanced:5.1f} %  mean over classes")
+    if roc_auc is not None:
+        lines.append(f"{'  ROC AUC':<{WIDTH}}{roc_auc:5.3f}    0.5 = random")
+    return lines
+
+
+def result_warnings(summary: Mapping[str, Any]) -> list[str]:
+    """The notices about the results, each kind once; of several runs, in how many of them."""
+    from confgcn.report.formatting import notice_text
+
+    of_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for run in summary["runs"]:
+        for record in run["notices"]:
+            of_kind.setdefault(record["code"], []).append(record)
+    seeds = summary["seeds"]
+    counts = {code: f" (in {len(records)} of {seeds} runs)" if seeds > 1 else "" for code, records in of_kind.items()}
+    return [notice_text(records[0]) + counts[code] for code, records in of_kind.items()]
 
 
 def _calibration(run: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Metrics of predicted labels and probabilities: accuracy, proper scores, AUROC.
+"""Metrics of predicted labels and probabilities: accuracy, balanced accuracy, proper scores, AUROC.
 
 All are written in torch: ``confgcn train`` needs some of them, and importing scikit-learn takes as long as torch.
 """
@@ -9,10 +9,46 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+IMBALANCE = 3.0  # labels of the largest class over the mean of the others: above it, accuracy alone is misleading
+
 
 def accuracy(logits: Tensor, labels: Tensor) -> float:
     """Share of rows (M, C) whose largest logit is at the label (M,)."""
     return float((logits.argmax(-1) == labels).double().mean())
+
+
+def balanced_accuracy(logits: Tensor, labels: Tensor) -> float | None:
+    r"""Mean over classes of the share of correct predictions among the nodes of the class.
+
+    .. math:: \frac{1}{|K|} \sum_{c \in K} \frac{|\{i : \hat{y}_i = y_i = c\}|}{|\{i : y_i = c\}|}
+
+    K are the classes among the labels; None for fewer than two. A constant prediction has the value 1 / |K|. Shapes:
+    ``logits`` or probabilities (M, C), ``labels`` (M,).
+    """
+    counts = torch.bincount(labels, minlength=logits.size(1))
+    found = torch.bincount(labels[logits.argmax(-1) == labels], minlength=logits.size(1))
+    is_present = counts > 0
+    return float((found[is_present] / counts[is_present].double()).mean()) if is_present.sum() > 1 else None
+
+
+def roc_auc(probabilities: Tensor, labels: Tensor) -> float | None:
+    """Probability that a node of class 1 has a higher probability of class 1 than a node of class 0 (ties: half).
+
+    None unless there are two classes, C = 2, and labels of both. Shapes: ``probabilities`` (M, C), ``labels`` (M,).
+    """
+    return auroc(probabilities[:, 1].double(), labels == 1) if probabilities.size(1) == 2 else None
+
+
+def is_imbalanced(labels: Tensor, num_classes: int) -> bool:
+    """Does the largest class have more than ``IMBALANCE`` times as many labels as the other classes on average?
+
+    The labels (M,) are of ``num_classes`` classes. Of two classes the larger then has more than 75 % of the labels, of
+    three 60 %, of ten 25 %.
+    """
+    if num_classes < 2 or not len(labels):
+        return False
+    largest = int(torch.bincount(labels).max())
+    return largest * (num_classes - 1) > IMBALANCE * (len(labels) - largest)
 
 
 def count_correct(logits: Tensor, labels: Tensor) -> int:

@@ -14,7 +14,7 @@ from confgcn.evaluation.calibration_error import (
     noise_floor,
 )
 from confgcn.evaluation.groups import node_groups, quartile_means
-from confgcn.evaluation.metrics import accuracy, auroc, brier_score, log_loss
+from confgcn.evaluation.metrics import accuracy, auroc, balanced_accuracy, brier_score, log_loss, roc_auc
 from confgcn.evaluation.selective import aurc, excess_aurc
 from confgcn.graph import Graph
 
@@ -24,6 +24,7 @@ METRICS = (
     *("accuracy", "ece", "ece_low", "ece_high", "ece_floor", "ece_mass", "ece_mass_low", "ece_mass_high"),
     *("ece_mass_floor", "ece_class", "nll", "brier", "aurc", "excess_aurc", "auroc_correct"),
 )
+CLASS_METRICS = ("balanced_accuracy", "roc_auc")  # for problems of two classes or of imbalanced ones
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,14 @@ def score(
         card["mu_accuracy"] = accuracy(mu[evaluated.nodes], evaluated.labels) if len(evaluated.labels) else None
         card["auroc_mu"] = auroc(evaluated.of_predicted(mu), evaluated.correct)
     return card
+
+
+def score_classes(probabilities: Tensor, labels: Tensor) -> Scorecard:
+    """``CLASS_METRICS`` of probabilities (M, C) and known labels (M,); None where undefined."""
+    return {
+        "balanced_accuracy": balanced_accuracy(probabilities, labels),
+        "roc_auc": roc_auc(probabilities, labels),
+    }
 
 
 def score_groups(graph: Graph, nodes: Tensor, probabilities: Tensor) -> Scorecard:

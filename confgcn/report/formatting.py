@@ -57,6 +57,23 @@ def held_out_text(record: Numbers) -> str:
     return texts[record["case"]]
 
 
+def notice_text(record: Numbers) -> str:
+    """A notice about a result, given as a record of ``confgcn.runs.result_notices``, without a full stop."""
+    if record["code"] == "one_class":
+        return f"all {record['nodes']:,} nodes that were not trained on are predicted as {record['label']}"
+    reached, labels = percent(record["accuracy"]), f"{record['held_out_labels']:,} held-out labels"
+    if record["code"] == "no_better_than_majority":
+        return (
+            f"no better than the majority class: {reached} % of the {labels} are predicted correctly, and "
+            f"{percent(record['majority_accuracy'])} % by predicting {record['label']} for every node"
+        )
+    return (
+        f"no better than the features alone: {reached} % of the {labels} are predicted correctly, and "
+        f"{percent(record['features_accuracy'])} % by a linear model that does not use the graph "
+        f"(log loss {decimal(record['log_loss'], 3)} and {decimal(record['features_log_loss'], 3)})"
+    )
+
+
 def _short(share: float) -> str:
     return f"{100 * share:.3g} %"
 

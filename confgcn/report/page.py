@@ -44,6 +44,7 @@ def contents(numbers: Numbers) -> dict[str, Any]:
     return {
         "about": numbers["about"],
         "headline": sections.headline(numbers),
+        "warnings": sections.warnings(numbers),
         "data": {"sentence": sections.data(numbers), "facts": sections.facts(numbers), **numbers["data"]},
         "classes": sections.classes(numbers),
         "quality": {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from confgcn.report.formatting import Numbers, count, decimal, decision_text, held_out_text, percent
+from confgcn.report.formatting import Numbers, count, decimal, decision_text, held_out_text, notice_text, percent
 
 PALETTE = 10  # colours of classes; further classes repeat them
 MAX_CONFUSION = 20  # classes of a readable confusion matrix
@@ -31,6 +31,11 @@ def headline(numbers: Numbers) -> list[str]:
         accuracy = percent(quality["scores"]["accuracy"])
         evaluated = f"The accuracy is {accuracy} % on {count(quality['count'])} {quality['evaluated_on']}."
     return [trained, evaluated, *(_sentence(decision_text(record)) for record in about["decisions"])]
+
+
+def warnings(numbers: Numbers) -> list[str]:
+    """The notices about the result, a sentence each."""
+    return [_sentence(notice_text(record)) for record in numbers["about"]["notices"]]
 
 
 def _sentence(text: str) -> str:
@@ -97,6 +102,7 @@ def scores(numbers: Numbers) -> list[dict[str, str]]:
     uniform = f"uniform probabilities over {num_classes} classes:"
     return [
         _score("accuracy", f"{percent(metrics['accuracy'])} %", "share of correct labels", None),
+        *_class_scores(metrics, num_classes, is_imbalanced=quality["imbalanced"]),
         _score(
             "log loss", decimal(metrics["nll"], 3), f"0 = perfect; {uniform} {math.log(num_classes):.2f}", raw["nll"]
         ),
@@ -119,6 +125,18 @@ def scores(numbers: Numbers) -> list[dict[str, str]]:
             raw["auroc_correct"],
         ),
     ]
+
+
+def _class_scores(metrics: Numbers, num_classes: int, *, is_imbalanced: bool) -> list[dict[str, str]]:
+    """Balanced accuracy for two or imbalanced classes, ROC AUC for two."""
+    scores = []
+    if num_classes == 2 or is_imbalanced:
+        value, meaning = metrics["balanced_accuracy"], "mean over classes of the share of correct labels"
+        scores.append(_score("balanced accuracy", f"{percent(value)} %", meaning, None))
+    if num_classes == 2:
+        meaning = "ranks the nodes of one class above those of the other; 0.5 = random, 1 = perfect"
+        scores.append(_score("ROC AUC", decimal(metrics["roc_auc"], 3), meaning, None))
+    return scores
 
 
 def _score(name: str, value: str, meaning: str, raw: float | None) -> dict[str, str]:

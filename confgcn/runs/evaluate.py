@@ -11,8 +11,8 @@ from torch import Tensor
 
 from confgcn.evaluation.calibration_error import reliability
 from confgcn.evaluation.edges import edge_aurocs
-from confgcn.evaluation.metrics import accuracy
-from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_groups
+from confgcn.evaluation.metrics import accuracy, is_imbalanced
+from confgcn.evaluation.scorecard import METRICS, Scorecard, score, score_classes, score_groups
 from confgcn.evaluation.selective import risk_coverage
 from confgcn.exceptions import DataError, ResourceError
 from confgcn.graph import Graph
@@ -21,6 +21,7 @@ from confgcn.io.json_files import to_json
 from confgcn.io.locks import locked_folder
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.figures import evaluation_figures
+from confgcn.report.formatting import notice_text
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.run import Run
@@ -75,12 +76,25 @@ def evaluate(run: Run, on: EvaluatedNodes) -> dict[str, Any]:
     calibrated = score_groups(on.graph, on.nodes, on.probabilities)
     return {
         **scores(run.method, on),
+        **class_scores(on),
         RETRAINED: None,
         "evaluated_on": on.evaluated_on,
         "calibration": run.calibration.name,
         **guarantees(run),
         **score_groups(on.graph, on.nodes, on.prediction.raw_probabilities),
         **{CALIBRATED + name: value for name, value in calibrated.items()},
+    }
+
+
+def class_scores(on: EvaluatedNodes) -> dict[str, float | bool | None]:
+    """Balanced accuracy and ROC AUC, raw and calibrated, and whether the classes are imbalanced."""
+    nodes = on.nodes[on.graph.labels[on.nodes] >= 0]
+    labels = on.graph.labels[nodes]
+    calibrated = score_classes(on.probabilities[nodes], labels)
+    return {
+        **score_classes(on.prediction.raw_probabilities[nodes], labels),
+        **{CALIBRATED + name: value for name, value in calibrated.items()},
+        "imbalanced": is_imbalanced(labels, on.graph.num_classes),
     }
 
 
@@ -170,7 +184,7 @@ def evaluate_run(
     on = evaluated_nodes(run)
     if not len(on.nodes):
         raise DataError(f"{path}: {on.graph.name} has no test nodes to evaluate on, nor labels held out in turn")
-    numbers, notices = evaluate(run, on), []
+    numbers, notices = evaluate(run, on), [notice_text(record) for record in run.metrics["notices"]]
     contents = {directory.evaluation: to_json(numbers)}
     try:
         drawn = evaluation_figures(curves(on))

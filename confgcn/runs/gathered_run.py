@@ -21,10 +21,12 @@ from confgcn.io.allocator import release_freed_memory
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.runs import saved
 from confgcn.runs.directory import RunDirectory
+from confgcn.runs.features_alone import features_alone
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
+from confgcn.runs.run_metrics import training_metrics
 from confgcn.runs.settings import RunSettings, make_method
-from confgcn.runs.train import Notify, notify_held_out, training_metrics
+from confgcn.runs.train import Notify, notify_held_out
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.selection import Record
 
@@ -73,6 +75,8 @@ def gather_and_write(
     prepared = settings.data.prepare(loaded, seed=request.seed)
     certifying = settings.data.certifying_nodes(loaded, seed=request.seed)
     record, feature_probabilities = saved.model_record(config, loaded), centroid_probabilities(prepared)
+    held_out = certifying if len(certifying) else prepared.validation
+    by_features = features_alone(prepared, held_out, seed=request.seed)
     graph, method = _without_features(prepared), without_weights(prepared, settings)
     del loaded, prepared  # with the features, before the predictions arrive
     gathered = gathered_prediction(prediction, result.graph, graph.adjacency, group)
@@ -82,7 +86,7 @@ def gather_and_write(
     notify_held_out(run, notify)
     release_freed_memory()
     run.assessment = run.assess_prediction(feature_probabilities=feature_probabilities)
-    metrics = training_metrics(run, result.best, started=started)
+    metrics = training_metrics(run, result.best, by_features=by_features, started=started)
     release_freed_memory()
     saved.write_results(directory, run)
     return RemainingFiles(method, record | saved.calibration_record(run.assessment), metrics)

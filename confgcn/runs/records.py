@@ -74,6 +74,32 @@ class _HeldOut(_Known):
     certified: bool
 
 
+class _OneClass(_Known):
+    code: Literal["one_class"]
+    label: str
+    nodes: Count
+
+
+class _NoBetterThanMajority(_Known):
+    code: Literal["no_better_than_majority"]
+    label: str
+    accuracy: Share
+    majority_accuracy: Share
+    held_out_labels: Count
+
+
+class _NoBetterThanFeatures(_Known):
+    code: Literal["no_better_than_features"]
+    accuracy: Share
+    features_accuracy: Share
+    log_loss: NonNegative
+    features_log_loss: NonNegative
+    held_out_labels: Count
+
+
+_Notice = Annotated[_OneClass | _NoBetterThanMajority | _NoBetterThanFeatures, Field(discriminator="code")]
+
+
 class _Metrics(_Config):
     test_accuracy: Share | None
     held_out_accuracy: Share | None
@@ -81,6 +107,16 @@ class _Metrics(_Config):
     certify_accuracy: Share | None
     certify_log_loss: NonNegative | None
     held_out: _HeldOut
+    test_balanced_accuracy: Share | None
+    test_roc_auc: Share | None
+    certify_balanced_accuracy: Share | None
+    certify_roc_auc: Share | None
+    validation_balanced_accuracy: Share | None
+    validation_roc_auc: Share | None
+    held_out_balanced_accuracy: Share | None
+    held_out_roc_auc: Share | None
+    imbalanced: bool
+    notices: list[_Notice]
     raw: ConfidenceSummary | None
     calibrated: ConfidenceSummary | None
     decisions: list[_Decision]

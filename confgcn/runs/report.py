@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from confgcn.data.statistics import describe
-from confgcn.evaluation.scorecard import METRICS
+from confgcn.evaluation.scorecard import CLASS_METRICS, METRICS
 from confgcn.graph import Graph
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.locks import locked_folder
 from confgcn.report.page import render
 from confgcn.runs.directory import RunDirectory
-from confgcn.runs.evaluate import CALIBRATED, EvaluatedNodes, curves, evaluated_nodes, scores
+from confgcn.runs.evaluate import CALIBRATED, EvaluatedNodes, class_scores, curves, evaluated_nodes, scores
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.predictions import COLUMNS, SPLITS, disagreeing_edges_table, label_errors_table
 from confgcn.runs.records import read_environment
@@ -68,6 +68,7 @@ def _about(run: Run, environment: dict[str, Any], directory: RunDirectory) -> di
         "training_labels": len(graph.train),
         "decisions": run.metrics["decisions"],
         "held_out": held_out_record(run),
+        "notices": run.metrics["notices"],
         "calibration": run.calibration.name,
     }
 
@@ -98,13 +99,15 @@ def _quality(run: Run) -> dict[str, Any] | None:
     on = replace(on, nodes=on.nodes[on.graph.labels[on.nodes] >= 0])
     if not len(on.nodes):
         return None
-    values = scores(run.method, on)
+    by_class = class_scores(on)
+    values: dict[str, Any] = {**scores(run.method, on), **by_class}
     return {
         "evaluated_on": on.evaluated_on,
         "is_selection": is_selection,
         "count": len(on.nodes),
-        "scores": {name: values[CALIBRATED + name] for name in METRICS},
-        "raw": {name: values[name] for name in METRICS},
+        "imbalanced": by_class["imbalanced"],
+        "scores": {name: values[CALIBRATED + name] for name in (*METRICS, *CLASS_METRICS)},
+        "raw": {name: values[name] for name in (*METRICS, *CLASS_METRICS)},
         "curves": curves(on),
         "confusion": _confusion(on),
     }

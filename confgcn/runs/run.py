@@ -23,7 +23,7 @@ from confgcn.exceptions import DataError, unknown_name
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, Prediction
-from confgcn.report.formatting import decision_text
+from confgcn.report.formatting import decision_text, notice_text
 from confgcn.runs.settings import RunSettings, Targets
 from confgcn.training.recipe import validated
 from confgcn.training.selection import Record
@@ -195,8 +195,9 @@ class Run:
             f"<tr><th>{name.replace('_', ' ')}</th><td>{html.escape(str(value))}</td></tr>"
             for name, value in self.facts().items()
         )
-        decisions = "".join(f"<li>{html.escape(decision_text(record))}</li>" for record in self.metrics["decisions"])
-        return f"<b>Run</b><table>{rows}</table><ul>{decisions}</ul>"
+        sentences = [*map(notice_text, self.metrics["notices"]), *map(decision_text, self.metrics["decisions"])]
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in sentences)
+        return f"<b>Run</b><table>{rows}</table><ul>{items}</ul>"
 
     def facts(self) -> dict[str, str | int | float]:
         """A summary of the run, from what is known without computing anything.

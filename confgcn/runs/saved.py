@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,6 @@ from confgcn.data.formats.npz import graph_npz_bytes, read_graph_npz
 from confgcn.data.graph_names import GRAPH_NAMES
 from confgcn.data.input_files import naming
 from confgcn.data.raw import raw_from_graph
-from confgcn.evaluation.metrics import accuracy
-from confgcn.evaluation.scorecard import summarise_confidence
 from confgcn.exceptions import CorruptFileError, DataError, ResourceError, UsageError, brief
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.io.atomic_files import write_atomic, write_blocks
@@ -33,7 +31,6 @@ from confgcn.io.locks import check_unlocked
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import AbstractMethod, Prediction, Shape
 from confgcn.runs.directory import RunDirectory, flattened
-from confgcn.runs.held_out import certify_metrics, held_out_record
 from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_blocks
 from confgcn.runs.records import check_model_record, read_history, read_metrics
 from confgcn.runs.run import Run
@@ -162,41 +159,6 @@ def calibration_record(assessment: Assessment) -> dict[str, Any]:
 def write_history(path: Path, history: Sequence[Record]) -> None:
     """One JSON object per epoch."""
     write_atomic(path, "".join(json.dumps(record) + "\n" for record in history).encode())
-
-
-def result_metrics(run: Run) -> dict[str, Any]:
-    """Accuracy and confidence, how held-out labels were used, the calibration and the decisions, for metrics.json."""
-    graph, assessment, held_out = run.prepared, run.assessment, run.held_out
-    metrics = {
-        "test_accuracy": None,
-        "held_out_accuracy": None if held_out is None else accuracy(held_out.logits[graph.train], graph.train_labels),
-        **certify_metrics(run),
-        "held_out": held_out_record(run),
-        "raw": None,
-        "calibrated": None,
-        "calibration": assessment.calibration.to_json(),
-        "decisions": [] if assessment.decision is None else [assessment.decision.as_record()],
-        "graph_size": {
-            "nodes": graph.num_nodes,
-            "edges": (graph.adjacency.num_entries - graph.num_nodes) // 2,
-            "features": graph.num_features,
-            "classes": graph.num_classes,
-            "train": len(graph.train),
-            "validation": len(graph.validation) + len(run.certifying_nodes),
-            "test": len(graph.test),
-        },
-    }
-    nodes = graph.test
-    if not len(nodes):
-        return metrics
-    labels, logits = graph.labels[nodes], run.prediction.logits[nodes]
-    precision = None if run.prediction.precision is None else run.prediction.precision[nodes]
-    return {
-        **metrics,
-        "test_accuracy": accuracy(logits, labels),
-        "raw": asdict(summarise_confidence(logits.softmax(-1), precision, labels)),
-        "calibrated": asdict(summarise_confidence(assessment.probabilities[nodes], precision, labels)),
-    }
 
 
 def load_run(run: Path | str, *, graph: Graph | None = None, data_dir: Path | str | None = None) -> Run:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from confgcn import kernels
-from confgcn.evaluation.metrics import accuracy
+from confgcn.evaluation.scorecard import CLASS_METRICS
 from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
@@ -23,16 +23,21 @@ from confgcn.report.formatting import held_out_text
 from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
+from confgcn.runs.features_alone import features_alone
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.run import Run
+from confgcn.runs.run_metrics import training_metrics
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
-from confgcn.training.selection import Record
+
+CLASS_METRICS_OF_SPLITS = tuple(
+    f"{split}_{name}" for split in ("test", "certify", "validation", "held_out") for name in CLASS_METRICS
+)
 
 Notify = Callable[[str], None]
 
@@ -185,7 +190,9 @@ def _finished(
     run = Run(config, settings, loop.method, graph=graph, history=loop.history, held_out=held_out)
     run.prepared, run.prediction = loop.graph, loop.predict()
     notify_held_out(run, notify)
-    run.metrics = training_metrics(run, loop.best, started=started)
+    held_out_nodes = run.assessment.held_out.nodes if crossed is None else None
+    by_features = features_alone(run.prepared, held_out_nodes, seed=config["seed"])
+    run.metrics = training_metrics(run, loop.best, by_features=by_features, started=started)
     return run
 
 
@@ -196,25 +203,6 @@ def notify_held_out(run: Run, notify: Notify) -> None:
         notify("no label was held out: probabilities are not calibrated, and there are no sets and no decision")
     if record["case"] == "too_few":
         notify(held_out_text(record))
-
-
-def training_metrics(run: Run, best: Record | None, *, started: float) -> dict[str, Any]:
-    """The content of metrics.json; ``best`` is the record of the selected epoch, ``started`` of the monotonic clock."""
-    graph, logits = run.prepared, run.prediction.logits
-    validation = graph.validation
-    if best is not None:
-        validation_accuracy = best.get("validation_accuracy")
-    else:
-        validation_accuracy = accuracy(logits[validation], graph.labels[validation]) if len(validation) else None
-    return {
-        **saved.result_metrics(run),
-        "cross_fitted": run.held_out is not None,
-        "validation_accuracy": validation_accuracy,
-        "best_epoch": best["epoch"] if best else None,
-        "epochs": len(run.history),
-        "seconds": round(time.monotonic() - started, 3),
-        **run.config,
-    }
 
 
 def cross_fit_where_needed(
@@ -242,6 +230,8 @@ def summarise(results: Sequence[dict[str, Any]], out: Path) -> dict[str, Any]:
         "certify_accuracy": _mean(results, "certify_accuracy"),
         "certify_accuracy_std": _std(results, "certify_accuracy"),
         "certify_log_loss": _mean(results, "certify_log_loss"),
+        **{name: _mean(results, name) for name in CLASS_METRICS_OF_SPLITS},
+        "imbalanced": any(result["imbalanced"] for result in results),
         "seconds": round(sum(result["seconds"] for result in results), 3),
         "seeds": len(results),
         **{key: first[key] for key in ("dataset", "method", "preset", "settings_of")},

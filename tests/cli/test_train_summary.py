@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from confgcn.cli.train_summary import show_summary
+from confgcn.cli.train_summary import result_warnings, show_summary
+from confgcn.evaluation.scorecard import CLASS_METRICS
 
 DECISION = {
     "max_error": 0.05,
@@ -34,8 +35,11 @@ def summary(seeds: int = 1, **changes: Any) -> dict[str, Any]:
     run = {"seed": 5, "graph_size": sizes, "calibrated": CALIBRATED, "decisions": [DECISION], "held_out": DIVIDED}
     of_runs = {"test_accuracy_std": 0.125 if seeds > 1 else None, "held_out_accuracy_std": None, "seconds": 1.25}
     accuracies = {"test_accuracy": 0.75, "certify_accuracy": 0.6, "validation_accuracy": 0.5, "held_out_accuracy": None}
+    splits = ("certify", "validation", "held_out")
+    by_class = {"test_balanced_accuracy": 0.625, "test_roc_auc": 0.875, "imbalanced": False}
+    by_class |= dict.fromkeys(f"{split}_{name}" for split in splits for name in CLASS_METRICS)
     names = {"dataset": "ring", "method": "confgcn", "preset": "consensus", "run_dir": "out", "seeds": seeds}
-    return {**names, **accuracies, **of_runs, "runs": [{**run, **changes}] * seeds}
+    return {**names, **accuracies, **by_class, **of_runs, "runs": [{**run, "notices": [], **changes}] * seeds}
 
 
 def shown(capsys: pytest.CaptureFixture[str], **changes: Any) -> str:
@@ -48,6 +52,7 @@ def test_model_graph_accuracy_decision_files_and_next_commands_are_shown(capsys:
     assert "Trained confgcn (preset consensus) on ring: 12 nodes, 1,300 edges, 2 classes, 4 training labels" in text
     assert "Test accuracy          75.0 %  on 4 nodes" in text
     assert "Held-out accuracy" not in text
+    assert "Warning" not in text
     assert ["least", "confident", "40.0", "%", "25.0", "%"] in [line.split() for line in text.splitlines()]
     assert "AUROC 0.80 by probability (0.5 = random)" in text
     assert "Certifying accuracy    60.0 %  on 31 nodes" in text
@@ -75,3 +80,36 @@ def test_a_name_with_control_characters_is_escaped(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert "\x1b" not in text
     assert "a\\x1b[2Jb\\nc" in text
+
+
+def test_two_classes_show_balanced_accuracy_and_roc_auc(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys).splitlines()
+    place = lines.index("  balanced accuracy    62.5 %  mean over classes")
+    assert lines[place - 1].startswith("Test accuracy")
+    assert lines[place + 1] == "  ROC AUC             0.875    0.5 = random"
+    assert sum("balanced accuracy" in line for line in lines) == 1  # that of the validation nodes is undefined
+
+
+@pytest.mark.parametrize("is_imbalanced", [False, True])
+def test_more_classes_show_balanced_accuracy_if_they_are_imbalanced(
+    capsys: pytest.CaptureFixture[str], is_imbalanced: bool
+) -> None:
+    given = summary()
+    given["runs"][0]["graph_size"]["classes"] = 3
+    show_summary({**given, "imbalanced": is_imbalanced, "test_roc_auc": None})
+    text = capsys.readouterr().out
+    assert ("balanced accuracy" in text) == is_imbalanced
+    assert "ROC AUC" not in text
+
+
+def test_a_notice_about_the_result_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, notices=[{"code": "one_class", "label": "a\nb", "nodes": 8}])
+    assert "Warning               all 8 nodes that were not trained on are predicted as a\\nb" in text
+
+
+def test_of_several_runs_each_kind_of_warning_is_shown_once_with_the_number_of_runs() -> None:
+    notice = {"code": "one_class", "label": "a", "nodes": 8}
+    several = summary(seeds=3)
+    several["runs"] = [{**several["runs"][0], "notices": notices} for notices in ([], [notice], [notice])]
+    (warning,) = result_warnings(several)
+    assert warning.endswith("are predicted as a (in 2 of 3 runs)")

@@ -1,4 +1,4 @@
-"""Accuracy, log loss, Brier score and AUROC by hand and against scikit-learn."""
+"""Accuracy, balanced accuracy, ROC AUC, log loss, Brier score and AUROC by hand and against scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ import pytest
 import torch
 from sklearn import metrics
 
-from confgcn.evaluation.metrics import accuracy, auroc, brier_score, log_loss, total_log_loss
+from confgcn.evaluation.metrics import (
+    accuracy,
+    auroc,
+    balanced_accuracy,
+    brier_score,
+    is_imbalanced,
+    log_loss,
+    roc_auc,
+    total_log_loss,
+)
 
 LOGITS = torch.tensor([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
 
@@ -78,3 +87,55 @@ def test_auroc_by_hand() -> None:
     assert auroc(torch.tensor([4.0, 3, 2, 1]), positive) == 0.75
     assert auroc(torch.tensor([1.0, 1, 1, 1]), positive) == 0.5
     assert auroc(torch.tensor([2.0, 1, 1, 0]), positive) == 0.875
+
+
+@pytest.mark.parametrize("num_classes", [2, 5])
+def test_balanced_accuracy_is_that_of_scikit_learn(num_classes: int) -> None:
+    logits, labels = torch.randn(60, num_classes), torch.randint(0, num_classes, (60,))
+    expected = metrics.balanced_accuracy_score(labels, logits.argmax(1))
+    assert balanced_accuracy(logits, labels) == pytest.approx(expected)
+
+
+def test_balanced_accuracy_by_hand() -> None:
+    logits = torch.eye(3)[[0, 0, 0, 1, 0]]
+    assert balanced_accuracy(logits, torch.tensor([0, 0, 0, 1, 1])) == 0.75  # class 2 has no label
+    assert balanced_accuracy(torch.eye(3)[[0] * 5], torch.tensor([0, 0, 0, 1, 2])) == pytest.approx(1 / 3)
+
+
+def test_balanced_accuracy_is_undefined_for_labels_of_one_class() -> None:
+    assert balanced_accuracy(LOGITS, torch.tensor([1, 1, 1])) is None
+    assert balanced_accuracy(LOGITS[:0], torch.tensor([], dtype=torch.long)) is None
+
+
+@pytest.mark.parametrize("digits", [1, 6])
+def test_roc_auc_is_that_of_scikit_learn_with_and_without_ties(digits: int) -> None:
+    probabilities, labels = torch.randn(80, 2).double().softmax(1), torch.randint(0, 2, (80,))
+    rounded = (probabilities * 10**digits).round() / 10**digits
+    assert roc_auc(rounded, labels) == pytest.approx(metrics.roc_auc_score(labels, rounded[:, 1]))
+
+
+def test_roc_auc_by_hand() -> None:
+    of_one = torch.tensor([0.9, 0.4, 0.4, 0.1])
+    probabilities = torch.stack([1 - of_one, of_one], 1)
+    assert roc_auc(probabilities, torch.tensor([1, 1, 0, 0])) == 0.875
+    assert roc_auc(torch.full((4, 2), 0.5), torch.tensor([1, 1, 0, 0])) == 0.5
+
+
+def test_roc_auc_is_undefined_for_more_classes_and_for_labels_of_one() -> None:
+    assert roc_auc(torch.eye(3), torch.tensor([0, 1, 2])) is None
+    assert roc_auc(torch.eye(2), torch.tensor([1, 1])) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_uneven"), [([3, 1], False), ([4, 1], True), ([3, 1, 1], False), ([4, 1, 1], True), ([3, 1, 0], True)]
+)
+def test_classes_are_imbalanced_if_the_largest_exceeds_three_times_the_mean_of_the_others(
+    counts: list[int], is_uneven: bool
+) -> None:
+    labels = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
+    assert is_imbalanced(labels, len(counts)) == is_uneven
+
+
+def test_no_labels_and_a_single_class_are_not_imbalanced() -> None:
+    assert not is_imbalanced(torch.tensor([], dtype=torch.long), 2)
+    assert not is_imbalanced(torch.tensor([0, 0]), 1)

@@ -51,6 +51,7 @@ def made_up(
         for k in (1, 2, 4)
     ]
     card = {"accuracy": 0.75, "nll": 0.6, "brier": 0.3, "ece": 0.05, "ece_floor": 0.02, "auroc_correct": 0.8}
+    card |= {"balanced_accuracy": 0.65, "roc_auc": 0.875 if width == 2 else None}
     label = probability.argmax(1).tolist()
     first = {"node": names[0], "place": 0}
     return {
@@ -66,6 +67,7 @@ def made_up(
             "calibration": "temperature_by_degree",
             "decisions": [decision_record()],
             "held_out": {"case": "divided", "choosing": 40, "certifying": 40, "certified": True},
+            "notices": [],
         },
         "classes": list(classes),
         "data": {
@@ -87,6 +89,7 @@ def made_up(
         "quality": {
             "evaluated_on": "test nodes",
             "is_selection": False,
+            "imbalanced": False,
             "count": 14,
             "scores": card,
             "raw": card,

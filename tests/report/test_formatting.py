@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from confgcn.report.formatting import NOTHING, count, decimal, decision_text, held_out_text, listed, percent
+from confgcn.report.formatting import (
+    NOTHING,
+    count,
+    decimal,
+    decision_text,
+    held_out_text,
+    listed,
+    notice_text,
+    percent,
+)
 
 
 def decision_record(**changed: Any) -> dict[str, Any]:
@@ -68,3 +77,26 @@ def test_a_decision_without_enough_labels_says_how_many_are_needed(candidates: i
         f"error at most 5 % with 90 % certainty cannot be certified: about 45 more labels are needed{excess}"
     )
     assert decision_text({**record, "labels_needed": None}).endswith("cannot be certified at this error rate")
+
+
+def test_one_class_for_every_node_is_named() -> None:
+    assert notice_text({"code": "one_class", "label": "spam", "nodes": 5000}) == (
+        "all 5,000 nodes that were not trained on are predicted as spam"
+    )
+
+
+def test_both_accuracies_are_named_where_the_majority_class_is_as_good() -> None:
+    record = {"code": "no_better_than_majority", "label": "b", "accuracy": 0.8, "majority_accuracy": 0.825}
+    assert notice_text({**record, "held_out_labels": 2500}) == (
+        "no better than the majority class: 80.0 % of the 2,500 held-out labels are predicted correctly, and 82.5 % by "
+        "predicting b for every node"
+    )
+
+
+def test_both_accuracies_and_log_losses_are_named_where_the_features_alone_are_better() -> None:
+    accuracies = {"accuracy": 0.58, "features_accuracy": 0.612, "held_out_labels": 500}
+    losses = {"log_loss": 1.25, "features_log_loss": 1.1}
+    assert notice_text({"code": "no_better_than_features", **accuracies, **losses}) == (
+        "no better than the features alone: 58.0 % of the 500 held-out labels are predicted correctly, and 61.2 % by a "
+        "linear model that does not use the graph (log loss 1.250 and 1.100)"
+    )

@@ -116,3 +116,11 @@ def test_what_was_left_out_is_stated_on_the_page(page_numbers: Any) -> None:
     assert "precision of the predicted label" in page_of(numbers)
     assert "precision of the predicted label" not in page
     assert all(html.escape(text) in page for text in pack(numbers, max_bytes).left_out)
+
+
+def test_warnings_stand_above_the_sections_as_text(numbers: dict[str, Any]) -> None:
+    assert "Check this result" not in page_of(numbers)
+    numbers["about"]["notices"] = [{"code": "one_class", "label": "<b>x</b>", "nodes": 5}]
+    page = page_of(numbers)
+    assert "All 5 nodes that were not trained on are predicted as &lt;b&gt;x&lt;/b&gt;." in page
+    assert page.index("Check this result") < page.index("<main>")

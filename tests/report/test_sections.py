@@ -34,3 +34,20 @@ def test_of_many_classes_the_most_frequent_are_shown(page_numbers: Any) -> None:
     assert [row["name"] for row in confusion["rows"]] == [f"c{n}" for n in range(10, 30)]
     assert confusion["rows"][0]["cells"][0] == ("10", round(100 * (10 / 29) ** 0.5))
     assert "The 20 most frequent of 30 classes are shown." in confusion["sentence"]
+
+
+def names_of_scores(numbers: dict[str, Any]) -> list[str]:
+    return [score["name"] for score in sections.scores(numbers)]
+
+
+def test_two_classes_have_balanced_accuracy_and_roc_auc(page_numbers: Any) -> None:
+    numbers = page_numbers(["a", "b"], ["x", "y"], [(0, 1)])
+    assert names_of_scores(numbers)[:3] == ["accuracy", "balanced accuracy", "ROC AUC"]
+    assert [score["value"] for score in sections.scores(numbers)][1:3] == ["65.0 %", "0.875"]
+
+
+def test_imbalanced_classes_have_balanced_accuracy(numbers: dict[str, Any]) -> None:
+    assert "balanced accuracy" not in names_of_scores(numbers)
+    numbers["quality"]["imbalanced"] = True
+    assert "balanced accuracy" in names_of_scores(numbers)
+    assert "ROC AUC" not in names_of_scores(numbers)

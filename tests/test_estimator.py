@@ -349,6 +349,31 @@ def test_decisions_are_a_mask_over_all_nodes_and_words(fitted: ConfGCNClassifier
         fitted.decide(max_error=2)
 
 
+def test_divided_validation_labels_certify_and_are_not_scored_on(tmp_path: Path) -> None:
+    graph = block_model(280, seed=3, validation=0, test=0)
+    labels = graph.labels.numpy().copy()
+    labels[200:] = -1
+    edges = (graph.neighbours.rows, graph.neighbours.indices)
+    adjacency = sp.csr_matrix((np.ones(len(edges[0])), edges), shape=(280, 280))
+    settings = {"epochs": 20, "held_out": "divided"}
+    estimator = ConfGCNClassifier(settings=settings, validation=0.4, test=0.2)
+    estimator.fit(adjacency, graph.features.numpy(), labels)
+    run = estimator.run_
+    assert run.metrics["held_out"] == {"case": "divided", "choosing": 41, "certifying": 40, "certified": True}
+    assert "approximate" not in estimator.decide(max_error=0.2).message
+    assert estimator.score() == run.metrics["test_accuracy"]
+    estimator.save(tmp_path / "run")
+    again = ConfGCNClassifier.load(tmp_path / "run")
+    assert again.decide(max_error=0.2).message == estimator.decide(max_error=0.2).message
+    assert again.predict_set(coverage=0.8) == estimator.predict_set(coverage=0.8)
+
+
+def test_a_decision_by_labels_that_were_trained_on_in_turn_says_that_it_is_approximate(
+    fitted: ConfGCNClassifier,
+) -> None:
+    assert fitted.decide(max_error=0.3).message.endswith("(approximate: the same labels chose or calibrated the model)")
+
+
 @pytest.mark.parametrize("ask", [ConfGCNClassifier.predict_set, ConfGCNClassifier.decide])
 def test_without_held_out_labels_nothing_is_promised(ask: Callable[..., Any], given: Given) -> None:
     settings = {"epochs": 3, "select": "last", "stop": "never"}

@@ -78,6 +78,7 @@ def _show(scores: dict[str, Any]) -> None:
     console.print(table)
     console.print("AUROC: 0.5 = random")
     console.print(_guarantees(scores))
+    console.print(_exactness(scores))
     groups = Table(title="groups of nodes, calibrated (q1 to q4: quartiles)", title_justify="left")
     for heading in ("group", "nodes", "mean probability", "accuracy"):
         groups.add_column(heading, justify="left" if heading == "group" else "right")
@@ -91,8 +92,7 @@ def _guarantees(scores: dict[str, Any]) -> Table:
     """The targets of prediction sets and of the decision, and what was observed on the test nodes."""
     from rich.table import Table
 
-    title = f"prediction sets and accepted labels of test nodes ({_exactness(scores)})"
-    table = Table(title=title, title_justify="left")
+    table = Table(title="prediction sets and accepted labels of test nodes", title_justify="left")
     for heading in ("", "target", "observed"):
         table.add_column(heading, justify="right" if heading else "left")
     rows = (
@@ -109,7 +109,11 @@ def _guarantees(scores: dict[str, Any]) -> Table:
 def _exactness(scores: dict[str, Any]) -> str:
     from confgcn.report.formatting import APPROXIMATE
 
-    return f"certified by {scores['certifying_labels']:,} labels" if scores["certified"] else APPROXIMATE
+    if scores["certified"]:
+        return (
+            f"targets of sets and decision: certified by {scores['certifying_labels']:,} labels used for nothing else"
+        )
+    return f"targets of sets and decision: {APPROXIMATE}"
 
 
 def _group_names(scores: dict[str, Any]) -> list[str]:

@@ -32,6 +32,7 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
         "noise floor (perfect calibration)",
         "AUROC of same-label edges, by influence",
         "no label in component",
+        "approximate: the same labels chose or calibrated the model",
     ):
         assert words in shown.stdout
     printed = confgcn("evaluate", run, "--json")
@@ -39,6 +40,20 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
     assert printed.stdout.count("\n") == 1
     assert all(isinstance(value, float | int | str | None) for value in found.values())
     assert {"ece_floor", "calibrated_nll", "auroc_edge", "uniform_trained_accuracy"} <= found.keys()
+
+
+def test_certified_sets_and_decisions_name_the_number_of_labels(confgcn: Command, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    trained = confgcn("train", "demo", "--epochs", 3, "--set", "held_out=divided", "--out", out)
+    assert trained.returncode == 0
+    held_out = json.loads((out / "metrics.json").read_text())["held_out"]
+    choosing, certifying = held_out["choosing"], held_out["certifying"]
+    sentence = f"{choosing + certifying} held-out labels: {choosing} chose and calibrated, {certifying} certify"
+    assert sentence in trained.stdout
+    assert "approximate" not in trained.stdout
+    assert f"certified by {certifying} labels used for nothing else" in confgcn("evaluate", out).stdout
+    assert confgcn("report", out).returncode == 0
+    assert sentence in (out / "report.html").read_text()
 
 
 def test_labels_held_out_in_turn_are_evaluated_where_there_is_no_test_set(command: Command, trained: Path) -> None:

@@ -7,7 +7,7 @@ from setuptools import Extension, setup
 KERNELS = Extension(
     "confgcn.kernels._compiled",
     sources=["confgcn/kernels/kernels.cpp"],
-    depends=["confgcn/kernels/loops.h", "confgcn/kernels/interface.h"],
+    depends=["confgcn/kernels/loops.h", "confgcn/kernels/rows.h", "confgcn/kernels/interface.h"],
     # The library must run on other machines than the one it is built on: no flag asks for this one's instructions.
     extra_compile_args=[
         "-std=c++17",

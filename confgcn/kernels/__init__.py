@@ -75,6 +75,42 @@ class Kernels(Protocol):
     def all_finite(self, values: Tensor) -> bool:
         """Whether every number is finite."""
 
+    def propagation_rows(
+        self,
+        structure: SparseStructure,
+        values: Tensor,
+        coefficients: Sequence[float],
+        nodes: range,
+        *,
+        width: int,
+        kept: int,
+        without_self: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest entries of the rows ``nodes`` of sum_k c_k R^k, where R (N, N) has no negative ``values``.
+
+        After every step at most ``kept`` entries of a row of R^k are carried on, the largest. Weights that agree in
+        20 bits count as equal; a hash of row and column orders them. ``without_self``: the sum without the diagonal.
+
+        Returns:
+            The columns, int32, and their weights, of the type of ``values``, in descending order, (nodes, ``width``)
+            each. A row with fewer entries is filled with the node itself at weight 0.
+        """
+
+    def sum_feature_rows(
+        self,
+        structure: SparseStructure,
+        values: Tensor,
+        nodes: Tensor,
+        weights: Tensor,
+        *,
+        unit_length: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """sum_j weights_bj X[nodes_bj] of the sparse X (N, F) as indptr, indices and values of a (B, F) matrix.
+
+        Indices are sorted within a row. ``unit_length``: rows are scaled to Euclidean length one, unless they are zero.
+        Shapes: ``nodes``, int32, and ``weights`` (B, width). A row of weight zero has no entries in the sum.
+        """
+
 
 _chosen: Kernels | None = None
 

@@ -174,6 +174,51 @@ def adam_step(weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, nu
     function("adam_step", weight.dtype)(weight.numel(), *buffers, *numbers, torch.get_num_threads())
 
 
+def propagation_rows(
+    structure: SparseStructure,
+    values: Tensor,
+    coefficients: Sequence[float],
+    nodes: range,
+    *,
+    width: int,
+    kept: int,
+    without_self: bool = False,
+) -> tuple[Tensor, Tensor]:
+    values = _accept("values", values, shape=(structure.num_entries,))
+    count, indptr, entries = _pointers(structure)
+    _check_walk(structure, coefficients, nodes, width, kept)
+    numbers = torch.tensor(coefficients, dtype=torch.float64)
+    indices, weights = torch.empty(len(nodes), width, dtype=torch.int32), values.new_empty(len(nodes), width)
+    is_complete = function("propagation_rows", values.dtype)(
+        *(nodes.start, nodes.stop, count, indptr, entries),
+        *(values.data_ptr(), numbers.data_ptr(), len(numbers) - 1, width, kept, without_self),
+        *(indices.data_ptr(), weights.data_ptr(), torch.get_num_threads()),
+    )
+    if not is_complete:
+        raise MemoryError(f"for the propagation rows of {len(nodes)} nodes")
+    return indices, weights
+
+
+def sum_feature_rows(
+    structure: SparseStructure, values: Tensor, nodes: Tensor, weights: Tensor, *, unit_length: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    values = _accept("values", values, shape=(structure.num_entries,))
+    weights = _accept("weights", weights, like=values, dims=2)
+    nodes = _accept_nodes(nodes, structure, weights.shape)
+    _, starts, entries = _pointers(structure)
+    room = _largest_counts(structure, nodes, weights).cumsum(0)  # (rows + 1,)
+    indptr, indices = torch.zeros_like(room), torch.empty(int(room[-1]), dtype=torch.long)
+    sums = values.new_empty(len(indices))
+    count = function("sum_feature_rows", values.dtype)(
+        *(len(nodes), starts, entries, values.data_ptr(), structure.shape[1]),
+        *(nodes.data_ptr(), weights.data_ptr(), nodes.size(1), unit_length, room.data_ptr()),
+        *(indptr.data_ptr(), indices.data_ptr(), sums.data_ptr(), torch.get_num_threads()),
+    )
+    if count < 0:
+        raise MemoryError(f"to add {nodes.numel()} rows of {structure.shape[1]} features")
+    return indptr, indices[:count].clone(), sums[:count].clone()  # copies: there was room for several times as many
+
+
 def _accept(
     name: str,
     values: Tensor,
@@ -210,6 +255,40 @@ def _scores_and_precisions(structure: SparseStructure, mu: Tensor, precision: Te
     if rows > columns or len(mu) != columns:  # in a shard the first columns are the rows
         raise _shape_error("mu", f"one row per column of an adjacency of shape {structure.shape}", mu)
     return mu, _accept("precision", precision, like=mu, shape=mu.shape)
+
+
+def _accept_nodes(nodes: Tensor, structure: SparseStructure, shape: torch.Size) -> Tensor:
+    """Rows of the structure by number, which the C++ side reads without checking."""
+    if not nodes.is_cpu:
+        raise TypeError(f"nodes: compiled kernels need tensors on the CPU, got one on {nodes.device}")
+    if nodes.dtype != torch.int32:
+        raise TypeError(f"nodes: expected int32, got {nodes.dtype}")
+    if nodes.shape != shape:
+        raise _shape_error("nodes", f"{tuple(shape)}, as the weights", nodes)
+    if nodes.numel():
+        lowest, highest = map(int, nodes.aminmax())
+        if lowest < 0 or highest >= structure.shape[0]:
+            raise ValueError(f"nodes: expected numbers from 0 to {structure.shape[0] - 1}, got {lowest} to {highest}")
+    return nodes.contiguous()
+
+
+def _check_walk(structure: SparseStructure, coefficients: Sequence[float], nodes: range, width: int, kept: int) -> None:
+    rows, columns = structure.shape
+    if rows != columns or rows > torch.iinfo(torch.int32).max:
+        raise ValueError(f"structure: expected a square one of fewer than 2^31 rows, got {structure.shape}")
+    if nodes.step != 1 or nodes.start < 0 or nodes.stop > rows:
+        raise ValueError(f"nodes: expected a range of step 1 from 0 to {rows}, got {nodes}")
+    if width < 1 or kept < 1 or not len(coefficients):
+        given = f"{width}, {kept} and {len(coefficients)}"
+        raise ValueError(f"width, kept and the number of coefficients: expected at least 1, got {given}")
+
+
+def _largest_counts(structure: SparseStructure, nodes: Tensor, weights: Tensor) -> Tensor:
+    """Zero, then the largest number of entries that each sum of rows can have, (rows + 1,)."""
+    flat = nodes.flatten().long()
+    lengths = structure.indptr.index_select(0, flat + 1) - structure.indptr.index_select(0, flat)
+    counts = (lengths.view(nodes.shape) * (weights != 0)).sum(1).clamp_(max=structure.shape[1])
+    return torch.cat([counts.new_zeros(1), counts])
 
 
 _POINTERS: WeakKeyDictionary[SparseStructure, tuple[int, int, int]] = WeakKeyDictionary()

@@ -86,3 +86,28 @@ void NAME(adam_step)(int64_t count, Real* weights, const Real* gradient, Real* m
     CALL(adam_step<Real>, first, last, weights, gradient, means, squares, a);
   });
 }
+
+// False if there was not enough memory.
+int64_t NAME(propagation_rows)(int64_t first, int64_t last, int64_t columns, const int64_t* indptr,
+                               const int64_t* indices, const Real* values, const double* coefficients, int64_t steps,
+                               int64_t width, int64_t kept, int64_t without_self, int32_t* to_indices,
+                               Real* to_weights, int64_t threads) {
+  const Powers<Real> a{columns, indptr, indices, values, coefficients, steps, width, kept, without_self != 0};
+  return over_rows_in_memory(last - first, (steps + 1) * kept, threads, [&](int64_t begin, int64_t end) {
+    PropagatedRow<Real> row(a);
+    for (int64_t i = begin; i < end; ++i) row.write(first + i, to_indices + i * width, to_weights + i * width);
+  });
+}
+
+// The number of entries, -1 if there was not enough memory. room (rows + 1) divides the buffers among the rows.
+int64_t NAME(sum_feature_rows)(int64_t rows, const int64_t* indptr, const int64_t* indices, const Real* values,
+                               int64_t columns, const int32_t* nodes, const Real* weights, int64_t width,
+                               int64_t unit_length, const int64_t* room, int64_t* to_indptr, int64_t* to_indices,
+                               Real* to_values, int64_t threads) {
+  const FeatureSums<Real> a{indptr, indices, values, columns, nodes, weights, width, unit_length != 0, room};
+  const int64_t work = room[rows] / std::max<int64_t>(1, rows);
+  const bool is_complete = over_rows_in_memory(rows, work, threads, [&](int64_t first, int64_t last) {
+    sum_feature_rows<Real>(first, last, a, to_indptr + 1, to_indices, to_values);
+  });
+  return is_complete ? without_gaps<Real>(rows, room, to_indptr, to_indices, to_values) : -1;
+}

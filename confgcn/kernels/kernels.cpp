@@ -2,10 +2,13 @@
 // works with every version of torch. The Python side (compiled.py) checks devices, types and shapes.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -93,6 +96,22 @@ void over_rows(const int64_t* indptr, int64_t rows, int64_t work_per_entry, int6
   for (auto& helper : helpers) helper.join();
 }
 
+#include "rows.h"
+
+// The same for a body that allocates memory; false if there was not enough.
+template <typename Body>
+bool over_rows_in_memory(int64_t rows, int64_t work_per_row, int64_t threads, Body body) {
+  std::atomic<bool> has_memory{true};
+  over_rows(nullptr, rows, work_per_row, threads, [&](int64_t first, int64_t last) {
+    try {
+      body(first, last);
+    } catch (const std::bad_alloc&) {  // an exception must not leave a thread
+      has_memory = false;
+    }
+  });
+  return has_memory;
+}
+
 }  // namespace
 
 extern "C" {
@@ -107,6 +126,6 @@ extern "C" {
 #define NAME(function) confgcn_##function##_float64
 #include "interface.h"
 
-int64_t confgcn_interface() { return 2; }
+int64_t confgcn_interface() { return 3; }
 const char* confgcn_instructions() { return has_vectors() ? "avx2" : "baseline"; }
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-INTERFACE = 2  # of kernels.cpp: a library with another interface is not used
+INTERFACE = 3  # of kernels.cpp: a library with another interface is not used
 
 TYPES = {torch.float32: "float32", torch.float64: "float64"}
 _KINDS = {"p": ctypes.c_void_p, "i": ctypes.c_int64, "r": ctypes.c_double}
@@ -29,7 +29,10 @@ _ARGUMENTS = {
     "drop": "ipiiirpi",
     "all_finite": "ip",
     "adam_step": "ipppprrrrrri",
+    "propagation_rows": "iiippppiiiippi",
+    "sum_feature_rows": "ipppippiippppi",
 }
+_WITH_RESULT = ("all_finite", "propagation_rows", "sum_feature_rows")
 
 
 def available() -> bool:
@@ -78,5 +81,5 @@ def function(name: str, dtype: torch.dtype) -> Any:
         raise TypeError(f"expected float32 or float64, got {dtype}")
     loaded = getattr(library(), f"confgcn_{name}_{TYPES[dtype]}")
     loaded.argtypes = [_KINDS[kind] for kind in _ARGUMENTS[name]]
-    loaded.restype = ctypes.c_int64 if name == "all_finite" else None
+    loaded.restype = ctypes.c_int64 if name in _WITH_RESULT else None
     return loaded

@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from confgcn.kernels.pure_propagation import propagation_rows as propagation_rows
+from confgcn.kernels.pure_propagation import sum_feature_rows as sum_feature_rows
 from confgcn.sparse import SparseStructure
 
 # On rows up to this long torch's softmax takes four times as long as its separate steps; on longer ones it is faster.

@@ -14,6 +14,7 @@ from confgcn.sparse import SparseStructure
 pytestmark = pytest.mark.skipif(not library.available(), reason=library.why_not())
 
 NUMBERS = (0.9, 0.999, 0.01, 0.5, 1e-8, 0.0)
+OPTIONS = {"propagation_rows": {"width": 2, "kept": 4}}
 
 
 def structure(index_type: torch.dtype = torch.long) -> SparseStructure:
@@ -30,6 +31,10 @@ def square() -> SparseStructure:
 
 def places(indptr: list[int], indices: list[int]) -> SparseStructure:
     return SparseStructure(torch.tensor(indptr), torch.tensor(indices), (2, 2))
+
+
+def nodes(*numbers: int, dtype: torch.dtype = torch.int32) -> Tensor:
+    return torch.tensor([numbers], dtype=dtype)
 
 
 def ones(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -94,6 +99,51 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
         (ones(4, 2).T, ones(2, 4), ones(2, 4), ones(2, 4), NUMBERS),
         "weight: expected a contiguous",
     ),
+    "a walk on what is not square": ("propagation_rows", (structure(), ones(4), [1.0], range(1)), r"square.*\(3, 2\)"),
+    "a walk with a value too few": ("propagation_rows", (square(), ones(3), [1.0], range(1)), r"\(4,\), got \(3,\)"),
+    "a walk with heads": ("propagation_rows", (square(), ones(4, 1), [1.0], range(1)), r"\(4,\), got \(4, 1\)"),
+    "a walk without coefficients": (
+        "propagation_rows",
+        (square(), ones(4), [], range(1)),
+        "at least 1, got 2, 4 and 0",
+    ),
+    "a walk from beyond the rows": (
+        "propagation_rows",
+        (square(), ones(4), [1.0], range(2, 4)),
+        r"from 0 to 3, got range\(2, 4\)",
+    ),
+    "a walk from before the rows": (
+        "propagation_rows",
+        (square(), ones(4), [1.0], range(-1, 2)),
+        r"got range\(-1, 2\)",
+    ),
+    "a walk from every other row": ("propagation_rows", (square(), ones(4), [1.0], range(0, 3, 2)), "range of step 1"),
+    "sums of too few values": ("sum_feature_rows", (structure(), ones(3), nodes(0), ones(1, 1)), r"\(4,\), got \(3,\)"),
+    "sums with weights of another type": (
+        "sum_feature_rows",
+        (structure(), ones(4), nodes(0), doubles(1, 1)),
+        "float32.*float64",
+    ),
+    "sums with a weight too many": (
+        "sum_feature_rows",
+        (structure(), ones(4), nodes(0), ones(1, 2)),
+        r"nodes: expected \(1, 2\), as the weights, got \(1, 1\)",
+    ),
+    "sums of a row beyond the last": (
+        "sum_feature_rows",
+        (structure(), ones(4), nodes(0, 3), ones(1, 2)),
+        "nodes: expected numbers from 0 to 2, got 0 to 3",
+    ),
+    "sums of a row before the first": (
+        "sum_feature_rows",
+        (structure(), ones(4), nodes(-1), ones(1, 1)),
+        "from 0 to 2, got -1 to -1",
+    ),
+    "sums of rows of 64 bits": (
+        "sum_feature_rows",
+        (structure(), ones(4), nodes(0, dtype=torch.long), ones(1, 1)),
+        "nodes: expected int32, got torch.int64",
+    ),
     "half precision": (
         "sum_rows",
         (structure(), ones(4, dtype=torch.float16)),
@@ -118,7 +168,13 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
 @pytest.mark.parametrize(("function", "arguments", "message"), WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_shape_or_type_is_refused_by_name(function: str, arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        getattr(compiled, function)(*arguments)
+        getattr(compiled, function)(*arguments, **OPTIONS.get(function, {}))
+
+
+@pytest.mark.parametrize("options", [{"width": 0, "kept": 4}, {"width": 2, "kept": 0}], ids=str)
+def test_rows_of_no_entries_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, got {options['width']}, {options['kept']} and 1"):
+        compiled.propagation_rows(square(), ones(4), [1.0], range(3), **options)
 
 
 def scattered(values: Tensor) -> Tensor:
@@ -159,6 +215,21 @@ def test_numbers_of_dense_functions_may_lie_apart() -> None:
     assert compiled.all_finite(apart)  # the gaps are not
 
 
+def test_numbers_of_rows_may_lie_apart() -> None:
+    values, weights = torch.rand(4), torch.rand(2, 3)
+    rows = (
+        compiled.propagation_rows(square(), v, [0.5, 0.5], range(3), width=2, kept=2)
+        for v in (values, scattered(values))
+    )
+    torch.testing.assert_close(*rows, rtol=0, atol=0)
+    chosen = torch.tensor([[0, 1], [2, 0], [1, 1]], dtype=torch.int32).T
+    sums = (
+        compiled.sum_feature_rows(structure(), values, n, w)
+        for n, w in ((chosen, scattered(weights)), (chosen.contiguous(), weights))
+    )
+    torch.testing.assert_close(*sums, rtol=0, atol=0)
+
+
 def test_a_wrong_type_is_no_error_of_shape() -> None:
     with pytest.raises(TypeError, match=r"gradient: expected torch\.float32, as the other tensors, got torch\.float64"):
         compiled.edge_distance_gradient(square(), ones(3, 4), ones(3, 4), doubles(4))
@@ -180,6 +251,8 @@ ON_CPU = {
     "drop": (ones(4), 0, 0, 1, 1.0),
     "all_finite": (ones(4),),
     "adam_step": (ones(4), ones(4), ones(4), ones(4), NUMBERS),
+    "propagation_rows": (square(), ones(4), [1.0], range(3)),
+    "sum_feature_rows": (structure(), ones(4), nodes(0, 1), ones(1, 2)),
 }
 
 
@@ -191,7 +264,7 @@ def test_tensors_on_another_device_are_refused(name: str) -> None:
         if isinstance(argument, Tensor):
             moved = (*given[:place], argument.to("meta"), *given[place + 1 :])
             with pytest.raises(TypeError, match="need tensors on the CPU, got one on meta"):
-                getattr(compiled, name)(*moved)
+                getattr(compiled, name)(*moved, **OPTIONS.get(name, {}))
 
 
 def test_a_structure_on_another_device_is_refused() -> None:

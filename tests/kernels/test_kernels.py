@@ -34,6 +34,9 @@ def assert_alike(call: Callable[[Kernels], Any]) -> None:
     """Both give the same up to the rounding of their largest number."""
     for ours, theirs in zip(*(_as_list(call(core)) for core in (compiled, pure)), strict=True):
         assert ours.dtype == theirs.dtype
+        if not theirs.is_floating_point():
+            assert torch.equal(ours, theirs)
+            continue
         bound = TOLERANCE[theirs.dtype] * max(1.0, float(theirs.abs().max())) if theirs.numel() else 0.0
         torch.testing.assert_close(ours, theirs, rtol=0.0, atol=bound)
 
@@ -80,6 +83,34 @@ def test_products(structure: SparseStructure, dtype: torch.dtype, width: int, he
     assert_alike(lambda core: core.multiply(structure, values, right))
     assert_alike(lambda core: core.multiply_transposed(structure, values, left))
     assert_alike(lambda core: core.entry_products(structure, left, right))
+
+
+@every_dtype
+@pytest.mark.parametrize("without_self", [False, True])
+@pytest.mark.parametrize(("width", "kept"), [(1, 1), (3, 2), (4, 100), (100, 4)])
+def test_propagation_rows(
+    adjacency: SparseStructure, dtype: torch.dtype, without_self: bool, width: int, kept: int
+) -> None:
+    values, nodes = torch.rand(adjacency.num_entries, dtype=dtype), range(adjacency.shape[0])
+    options = {"width": width, "kept": kept, "without_self": without_self}
+    assert_alike(lambda core: core.propagation_rows(adjacency, values, [0.5, 0.0, 0.25, 0.25], nodes, **options))
+    assert_alike(lambda core: core.propagation_rows(adjacency, torch.ones_like(values), [0.5, 1.0], nodes, **options))
+    some = range(min(1, len(nodes)), max(1, len(nodes)) - 1)
+    assert_alike(lambda core: core.propagation_rows(adjacency, values, [0.0, 1.0], some, **options))
+
+
+@every_dtype
+@pytest.mark.parametrize("unit_length", [False, True])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 4), (5, 0)], ids=str)
+def test_sums_of_feature_rows(
+    structure: SparseStructure, dtype: torch.dtype, unit_length: bool, shape: tuple[int, int]
+) -> None:
+    if not structure.shape[0]:
+        return
+    values, weights = torch.randn(structure.num_entries, dtype=dtype), torch.randn(shape, dtype=dtype)
+    weights[:, ::2] = 0
+    nodes = torch.randint(structure.shape[0], shape, dtype=torch.int32)
+    assert_alike(lambda core: core.sum_feature_rows(structure, values, nodes, weights, unit_length=unit_length))
 
 
 @every_dtype
@@ -213,6 +244,20 @@ def test_bits_of_a_symmetric_distance_do_not_depend_on_the_number_of_threads() -
         with computing_with(threads):
             distance = compiled.edge_distance(structure, mu, precision)
             results.append((distance, *compiled.edge_distance_gradient(structure, mu, precision, gradient)))
+    assert all(torch.equal(alone, shared) for alone, shared in zip(*results, strict=True))
+
+
+@every_dtype
+def test_bits_of_rows_do_not_depend_on_the_number_of_threads(dtype: torch.dtype) -> None:
+    count, degree = 20_000, 8
+    indices = torch.randint(count, (count, degree), generator=torch.Generator().manual_seed(0)).sort(1).values.flatten()
+    structure = SparseStructure(torch.arange(0, len(indices) + 1, degree), indices, (count, count))
+    values = torch.rand(len(indices), dtype=dtype)
+    results = []
+    for threads in (1, 2):
+        with computing_with(threads):
+            rows = compiled.propagation_rows(structure, values, [0.5, 0.25, 0.25], range(count), width=16, kept=40)
+            results.append((*rows, *compiled.sum_feature_rows(structure, values, *rows, unit_length=True)))
     assert all(torch.equal(alone, shared) for alone, shared in zip(*results, strict=True))
 
 

@@ -1,0 +1,143 @@
+"""For every node the nodes with the largest influence on it: the rows of a sum of powers of a propagation matrix.
+
+Propagated features are sums over these few nodes, so that a training step costs the same on a graph of any size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from confgcn.exceptions import CorruptFileError, UsageError
+from confgcn.io.blocks import blocks_of_rows
+from confgcn.io.mapped_arrays import map_arrays, write_arrays
+from confgcn.kernels import kernels_for
+from confgcn.sparse import SparseMatrix, SparseStructure
+
+ARRAYS = ("indices", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class PropagationRows:
+    """The largest entries of the rows of Pi = sum_k c_k R^k.
+
+    Shapes: ``indices`` (N, width), int32: node u of each entry of row v; ``weights`` (N, width): Pi_vu, in descending
+    order. A row with fewer entries is filled with v itself at weight 0.
+    """
+
+    indices: Tensor
+    weights: Tensor
+
+    @classmethod
+    def build(
+        cls,
+        structure: SparseStructure,
+        values: Tensor,
+        coefficients: Sequence[float],
+        *,
+        width: int = 32,
+        kept: int = 128,
+        without_self: bool = False,
+        folder: Path | None = None,
+    ) -> PropagationRows:
+        """Compute the rows from the matrix R (N, N) of these non-negative values.
+
+        Args:
+            coefficients: c_0 .. c_K, not negative.
+            width: the number of entries of a row, the largest.
+            kept: the most entries of a row of R^k that are carried on to R^(k+1), the largest. Weights that agree in
+                20 bits count as equal; a hash of row and column decides between them.
+            without_self: leave the diagonal of the sum out; the powers of R include it.
+            folder: write the rows there block by block and map them, for tables that do not fit in memory.
+        """
+        _check_matrix(structure, values, coefficients, width, kept)
+        kernels, count = kernels_for(values), structure.shape[0]
+
+        def blocks() -> Iterator[tuple[slice, Tensor, Tensor]]:
+            for rows in blocks_of_rows(count, max(width, kept)):
+                nodes = range(rows.start, rows.stop)
+                indices, weights = kernels.propagation_rows(
+                    structure, values, coefficients, nodes, width=width, kept=kept, without_self=without_self
+                )
+                yield rows, indices, weights
+
+        if folder is not None:
+            pairs = ((indices.cpu().numpy(), weights.cpu().numpy()) for _, indices, weights in blocks())
+            write_arrays(folder, count, (dict(zip(ARRAYS, pair, strict=True)) for pair in pairs))
+            return cls.read(folder)
+        table = cls(values.new_empty(count, width, dtype=torch.int32), values.new_empty(count, width))
+        for rows, indices, weights in blocks():
+            table.indices[rows], table.weights[rows] = indices, weights
+        return table
+
+    def of(self, nodes: Tensor) -> PropagationRows:
+        """The rows of these nodes, which may occur more than once."""
+        return PropagationRows(self.indices.index_select(0, nodes), self.weights.index_select(0, nodes))
+
+    def view(self, rate: float) -> PropagationRows:
+        """Random rows: each weight is set to zero with probability ``rate``, then rows are divided by their sums."""
+        is_kept = torch.rand(self.weights.shape).to(self.weights.device) >= rate
+        return PropagationRows(self.indices, self.weights * is_kept).normalised()
+
+    def normalised(self) -> PropagationRows:
+        """Rows divided by their sums; a row of zeros stays zero."""
+        sums = self.weights.sum(1, keepdim=True)
+        return PropagationRows(self.indices, self.weights / sums.masked_fill_(sums == 0, 1.0))
+
+    def features(self, features: Tensor | SparseMatrix, *, unit_length: bool = False) -> Tensor | SparseMatrix:
+        """The propagated features sum_u Pi_vu x_u, (N, F), sparse if ``features`` are.
+
+        ``unit_length``: rows are scaled to Euclidean length one; a row of zeros stays zero.
+        """
+        if not isinstance(features, SparseMatrix):
+            weights = self.weights.to(features.dtype)
+            sums = functional.embedding_bag(self.indices, features, per_sample_weights=weights, mode="sum")
+            return functional.normalize(sums, eps=torch.finfo(sums.dtype).tiny) if unit_length else sums
+        weights = self.weights.to(features.values.dtype)
+        indptr, indices, values = kernels_for(weights).sum_feature_rows(
+            features.structure, features.values, self.indices, weights, unit_length=unit_length
+        )
+        return SparseMatrix(SparseStructure(indptr, indices, (len(weights), features.shape[1])), values)
+
+    def write(self, folder: Path) -> None:
+        """Write the rows into a folder, completely or not at all, with checksums."""
+        count, width = self.indices.shape
+        tensors = self.indices.cpu(), self.weights.cpu()
+        blocks = (
+            {name: tensor[rows].numpy() for name, tensor in zip(ARRAYS, tensors, strict=True)}
+            for rows in blocks_of_rows(count, width)
+        )
+        write_arrays(folder, count, blocks)
+
+    @classmethod
+    def read(cls, folder: Path) -> PropagationRows:
+        """Verify and map what :meth:`write` or :meth:`build` wrote; a page is loaded when it is used."""
+        arrays = map_arrays(folder, ARRAYS)
+        rows = cls(*(torch.from_numpy(arrays[name]) for name in ARRAYS))
+        is_table = rows.indices.dim() == 2 and rows.indices.dtype == torch.int32 and rows.weights.is_floating_point()
+        if not is_table or rows.indices.shape != rows.weights.shape:
+            found = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in arrays.items())
+            raise CorruptFileError(f"{folder}: expected int32 indices and weights of one shape, found {found}")
+        return rows
+
+
+def _check_matrix(
+    structure: SparseStructure, values: Tensor, coefficients: Sequence[float], width: int, kept: int
+) -> None:
+    rows, columns = structure.shape
+    if rows != columns or values.shape != (structure.num_entries,):
+        expected = f"a square matrix with one value for each of its {structure.num_entries} entries"
+        raise UsageError(f"propagation rows: expected {expected}, got {structure.shape} and {tuple(values.shape)}")
+    if width < 1 or kept < 1:
+        raise UsageError(f"propagation rows: expected width and kept of at least 1, got {width} and {kept}")
+    if not len(coefficients) or not all(0 <= number < math.inf for number in coefficients):
+        raise UsageError(f"propagation rows: expected non-negative coefficients, got {list(coefficients)}")
+    if values.numel() and not (values.min() >= 0 and values.max() < math.inf):
+        lowest, highest = float(values.min()), float(values.max())
+        raise UsageError(f"propagation rows: expected finite values of at least 0, got {lowest} to {highest}")

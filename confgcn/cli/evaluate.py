@@ -110,10 +110,8 @@ def _exactness(scores: dict[str, Any]) -> str:
     from confgcn.report.formatting import APPROXIMATE
 
     if scores["certified"]:
-        return (
-            f"targets of sets and decision: certified by {scores['certifying_labels']:,} labels used for nothing else"
-        )
-    return f"targets of sets and decision: {APPROXIMATE}"
+        return f"guarantees: certified by {scores['certifying_labels']:,} labels used for nothing else"
+    return f"guarantees: {APPROXIMATE}"
 
 
 def _group_names(scores: dict[str, Any]) -> list[str]:

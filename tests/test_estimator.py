@@ -489,7 +489,7 @@ def test_a_result_to_check_is_a_warning_unless_notices_are_asked_for(given: Give
     uninformative = np.ones((len(given.true), 2))
     empty = sp.csr_matrix(given.adjacency.shape)
     estimator = quick(method="gcn", validation=0.3)
-    with pytest.warns(ResultWarning, match=r"all \d+ nodes that were not trained on are predicted as \d") as caught:
+    with pytest.warns(ResultWarning, match=r"all \d+ nodes that were not trained on are predicted as class") as caught:
         estimator.fit(empty, uninformative, given.true)
     heard: list[str] = []
     estimator.fit(empty, uninformative, given.true, notify=heard.append)

@@ -60,12 +60,12 @@ def held_out_text(record: Numbers) -> str:
 def notice_text(record: Numbers) -> str:
     """A notice about a result, given as a record of ``confgcn.runs.result_notices``, without a full stop."""
     if record["code"] == "one_class":
-        return f"all {record['nodes']:,} nodes that were not trained on are predicted as {record['label']}"
+        return f"all {record['nodes']:,} nodes that were not trained on are predicted as class {record['label']}"
     reached, labels = percent(record["accuracy"]), f"{record['held_out_labels']:,} held-out labels"
     if record["code"] == "no_better_than_majority":
         return (
             f"no better than the majority class: {reached} % of the {labels} are predicted correctly, and "
-            f"{percent(record['majority_accuracy'])} % by predicting {record['label']} for every node"
+            f"{percent(record['majority_accuracy'])} % by predicting class {record['label']} for every node"
         )
     return (
         f"no better than the features alone: {reached} % of the {labels} are predicted correctly, and "

@@ -23,7 +23,7 @@ from confgcn.sparse import SparseMatrix, rows_of
 FloatArray = npt.NDArray[np.float64]
 Rows: TypeAlias = "FloatArray | sp.csr_array"
 
-MAX_DIMENSION = 1_500  # of the eigenvalue problem: training labels or features, whichever are fewer
+MAX_DIMENSION = 1_000  # of the eigenvalue problem: training labels or features, whichever are fewer
 MAX_NUMBERS = 2**24  # of training and held-out rows, if dense
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0)  # times the mean squared length of a row
 SLOPES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

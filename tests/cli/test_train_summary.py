@@ -104,7 +104,7 @@ def test_more_classes_show_balanced_accuracy_if_they_are_imbalanced(
 
 def test_a_notice_about_the_result_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, notices=[{"code": "one_class", "label": "a\nb", "nodes": 8}])
-    assert "Warning               all 8 nodes that were not trained on are predicted as a\\nb" in text
+    assert "Warning               all 8 nodes that were not trained on are predicted as class a\\nb" in text
 
 
 def test_of_several_runs_each_kind_of_warning_is_shown_once_with_the_number_of_runs() -> None:
@@ -112,4 +112,4 @@ def test_of_several_runs_each_kind_of_warning_is_shown_once_with_the_number_of_r
     several = summary(seeds=3)
     several["runs"] = [{**several["runs"][0], "notices": notices} for notices in ([], [notice], [notice])]
     (warning,) = result_warnings(several)
-    assert warning.endswith("are predicted as a (in 2 of 3 runs)")
+    assert warning.endswith("are predicted as class a (in 2 of 3 runs)")

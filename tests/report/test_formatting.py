@@ -81,7 +81,7 @@ def test_a_decision_without_enough_labels_says_how_many_are_needed(candidates: i
 
 def test_one_class_for_every_node_is_named() -> None:
     assert notice_text({"code": "one_class", "label": "spam", "nodes": 5000}) == (
-        "all 5,000 nodes that were not trained on are predicted as spam"
+        "all 5,000 nodes that were not trained on are predicted as class spam"
     )
 
 
@@ -89,7 +89,7 @@ def test_both_accuracies_are_named_where_the_majority_class_is_as_good() -> None
     record = {"code": "no_better_than_majority", "label": "b", "accuracy": 0.8, "majority_accuracy": 0.825}
     assert notice_text({**record, "held_out_labels": 2500}) == (
         "no better than the majority class: 80.0 % of the 2,500 held-out labels are predicted correctly, and 82.5 % by "
-        "predicting b for every node"
+        "predicting class b for every node"
     )
 
 

@@ -122,5 +122,5 @@ def test_warnings_stand_above_the_sections_as_text(numbers: dict[str, Any]) -> N
     assert "Check this result" not in page_of(numbers)
     numbers["about"]["notices"] = [{"code": "one_class", "label": "<b>x</b>", "nodes": 5}]
     page = page_of(numbers)
-    assert "All 5 nodes that were not trained on are predicted as &lt;b&gt;x&lt;/b&gt;." in page
+    assert "All 5 nodes that were not trained on are predicted as class &lt;b&gt;x&lt;/b&gt;." in page
     assert page.index("Check this result") < page.index("<main>")

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from confgcn.confidence.calibrators import CalibrationInputs, Temperature
-from confgcn.evaluation.metrics import accuracy, auroc, brier_score, log_loss
+from confgcn.evaluation.metrics import accuracy, auroc, balanced_accuracy, brier_score, log_loss, roc_auc
 from confgcn.evaluation.selective import aurc
 from confgcn.graph import Graph
 from confgcn.runs.run import Run
@@ -85,7 +85,7 @@ def on_validation_nodes(graph: Graph, logits: Tensor) -> Numbers:
     probabilities, labels = logits[graph.validation].double().softmax(-1), graph.labels[graph.validation]
     return {
         "validation_accuracy": accuracy(probabilities, labels),
-        "validation_roc_auc": roc_auc(probabilities, labels) if graph.num_classes == 2 else None,
+        "validation_roc_auc": roc_auc(probabilities, labels),
         "validation_log_loss": log_loss(probabilities, labels),
     }
 
@@ -97,25 +97,13 @@ def on_test_nodes(graph: Graph, probabilities: Tensor) -> Numbers:
     correct = predicted == labels
     return {
         "test_accuracy": accuracy(rows, labels),
-        "test_roc_auc": roc_auc(rows, labels) if graph.num_classes == 2 else None,
+        "test_roc_auc": roc_auc(rows, labels),
         "balanced_accuracy": balanced_accuracy(rows, labels),
         "nll": log_loss(rows, labels),
         "brier": brier_score(rows, labels),
         "auroc_correct": auroc(confidence, correct),
         "aurc": aurc(confidence, correct),
     }
-
-
-def roc_auc(probabilities: Tensor, labels: Tensor) -> float | None:
-    """Area under the ROC curve of the second of two classes; None where only one occurs."""
-    return auroc(probabilities[:, 1], labels == 1)
-
-
-def balanced_accuracy(probabilities: Tensor, labels: Tensor) -> float:
-    """Mean over the classes that occur of the share of their nodes that is predicted correctly."""
-    correct = (probabilities.argmax(-1) == labels).double()
-    shares = [float(correct[labels == label].mean()) for label in labels.unique()]
-    return sum(shares) / len(shares)
 
 
 def _of_run(saved: Run, graph: Graph, metrics: dict[str, Any], processor_seconds: float | None) -> Numbers:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from confgcn.confidence.calibrators import CalibrationInputs, Temperature
 from confgcn.evaluation.metrics import log_loss
@@ -22,11 +21,9 @@ from reproduction.robustness_measurements import (
     VALIDATION_NAMES,
     RobustnessMeasurements,
     ValidationMeasurements,
-    balanced_accuracy,
     measure_classifier,
     on_test_nodes,
     on_validation_nodes,
-    roc_auc,
     temperature_scaled,
 )
 from reproduction.tasks import Task, perform
@@ -74,14 +71,6 @@ def test_only_two_classes_have_an_roc_curve(small_graph: Graph) -> None:
     logits = torch.randn(120, 4)
     assert on_validation_nodes(small_graph, logits)["validation_roc_auc"] is None
     assert on_test_nodes(small_graph, logits.softmax(1))["test_roc_auc"] is None
-
-
-def test_metrics_are_those_of_scikit_learn() -> None:
-    labels = torch.tensor([0, 1, 1, 0, 1, 0, 0])
-    probabilities = torch.rand(7, 2, generator=torch.Generator().manual_seed(0)).softmax(1)
-    predicted = probabilities.argmax(1)
-    assert roc_auc(probabilities, labels) == pytest.approx(roc_auc_score(labels, probabilities[:, 1]))
-    assert balanced_accuracy(probabilities, labels) == pytest.approx(balanced_accuracy_score(labels, predicted))
 
 
 def test_scaling_by_temperature_lowers_the_validation_log_loss_and_keeps_labels(small_graph: Graph) -> None:

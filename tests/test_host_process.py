@@ -28,7 +28,7 @@ def write_run(folder: Path) -> None:
 
 
 def fit(folder: Path) -> None:
-    ConfGCNClassifier(settings=SETTINGS).fit(GRAPH).predict_proba()
+    ConfGCNClassifier(settings=SETTINGS).fit(GRAPH, notify=lambda _: None).predict_proba()
 
 
 def read_run(folder: Path) -> None:

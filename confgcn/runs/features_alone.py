@@ -24,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 Rows: TypeAlias = "FloatArray | sp.csr_array"
 
 MAX_DIMENSION = 1_000  # of the eigenvalue problem: training labels or features, whichever are fewer
-MAX_NUMBERS = 2**24  # of training and held-out rows, if dense
+MAX_NUMBERS = 2**23  # of training and held-out rows: bounds the memory
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0)  # times the mean squared length of a row
 SLOPES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SMALLEST_EIGENVALUE = 1e-9  # of the largest: below it, rounding
@@ -117,9 +117,10 @@ def principal_coordinates(rows: Rows, new: Rows) -> tuple[FloatArray, FloatArray
     if count > num_features:
         dense, of_new = _dense(rows), _dense(new)
         mean = dense.mean(0)
-        values, axes = np.linalg.eigh((dense - mean).T @ (dense - mean))
+        centred = dense - mean
+        values, axes = np.linalg.eigh(centred.T @ centred)
         axes = axes[:, _is_large(values)]
-        return (dense - mean) @ axes, (of_new - mean) @ axes
+        return centred @ axes, of_new @ axes - mean @ axes
     products, with_new = _dense(rows @ rows.T), _dense(new @ rows.T)
     of_mean = products.mean(0)
     products = products - of_mean - of_mean[:, None] + of_mean.mean()

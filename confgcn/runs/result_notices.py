@@ -27,7 +27,7 @@ def result_notices(graph: Graph, logits: Tensor, held_out: HeldOutLabels, by_fea
 
     - ``one_class``: every node that was not trained on is predicted as ``label``.
     - ``no_better_than_majority``: the ``accuracy`` on the held-out labels is at most ``majority_accuracy``, that of
-      always predicting ``label``, the largest class of the training labels.
+      always predicting ``label``, the largest class of the training labels (of equal ones, the best).
     - ``no_better_than_features``: a linear model of the features is clearly better (:func:`is_clearly_better`).
 
     ``by_features`` are the probabilities of the held-out nodes by that model, (n, C), or None.
@@ -51,7 +51,9 @@ def _one_class(graph: Graph, predicted: Tensor) -> Iterator[Notice]:
 
 
 def _majority(graph: Graph, held_out: HeldOutLabels) -> Iterator[Notice]:
-    largest = int(torch.bincount(graph.train_labels).argmax())
+    counts = torch.bincount(graph.train_labels, minlength=graph.num_classes)
+    held_out_counts = torch.bincount(held_out.labels, minlength=graph.num_classes)
+    largest = int(torch.where(counts == counts.max(), held_out_counts, -1).argmax())
     reached = accuracy(held_out.probabilities, held_out.labels)
     of_majority = float((held_out.labels == largest).double().mean())
     if reached <= of_majority:

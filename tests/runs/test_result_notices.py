@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -59,6 +61,14 @@ def test_an_accuracy_of_the_majority_class_or_below() -> None:
     assert notices(graph, as_good) == [{"code": "no_better_than_majority", **expected}]
     better = [FIRST] * 30 + [SECOND] + [FIRST] * 9
     assert notices(graph, better) == []
+
+
+def test_of_equally_large_classes_the_majority_is_the_one_with_most_held_out_labels() -> None:
+    graph = graph_of([0] * 10 + [1] * 30)
+    balanced = replace(graph, train=graph.train[1:])  # one training node of each class
+    (found,) = notices(balanced, [FIRST] * 10 + [FIRST] * 20 + [SECOND] * 10)
+    assert found["label"] == "b"
+    assert (found["accuracy"], found["majority_accuracy"]) == (0.5, 0.75)
 
 
 def test_features_alone_that_are_better() -> None:

@@ -19,15 +19,16 @@ from reproduction.table2 import GAT
 NOTE = (
     "The default preset is run as `confgcn train` runs it, with all validation labels used for choosing, as the "
     "other models use them (`held_out=whole`); nothing is certified. Every other model gets one feature scaling per "
-    "graph: the one with the lowest validation log loss on the first split. All models select their epoch or their "
+    "graph: the one with the lowest validation log loss on the first split. All models choose their epoch or their "
     "settings on the validation nodes. Logistic regression uses the features only. Gradient boosting uses features, "
     f"their means over the neighbours and log degree; more than {COMPONENTS} features are first reduced to "
     f"{COMPONENTS} by a truncated singular value decomposition. GAT is run on the benchmark graphs only. The best "
     "peer of a graph is the one with the best mean validation metric. Differences are paired by seed or split, with "
     "a t interval. Graphs of the development folder are evaluated on the second half of their splits; settings were "
     "designed on the first half. Probabilities are calibrated: those of the default by the run itself, the others "
-    "by temperature scaling on the validation nodes. CPU seconds are those of one thread for reading, training and "
-    "calibrating, without the choice of the feature scaling; those of the default include its search for settings."
+    "by temperature scaling on the validation nodes. CPU seconds are those of one thread for a whole run, "
+    "reading and writing included (for the classifiers of scikit-learn: for fitting), without the choice of the "
+    "feature scaling; those of the default include its search for settings."
 )
 
 SCALINGS = ("rows", "unit", "columns", "none")

@@ -82,6 +82,7 @@ class DataSettings(BaseModel):
         return self._divided(self._with_held_back_validation(graph, seed=seed)).certifying
 
     def _divided(self, graph: Graph) -> HeldOutNodes:
+        assert graph.shard is None or self.held_out == "whole", "a shard holds only some of the labels to divide"
         return divide(graph.validation, graph.labels[graph.validation], self.held_out)
 
     @property

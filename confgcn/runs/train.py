@@ -213,7 +213,7 @@ def cross_fit_where_needed(
         return None
     notify(
         "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all "
-        "are trained on; guarantees are approximate"
+        "are trained on; guarantees are approximate, nothing is certified"
     )
     return cross_fit(graph, settings, callbacks, seed=seed)
 

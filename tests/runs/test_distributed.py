@@ -20,18 +20,18 @@ def shards(small_graph: Graph, tmp_path: Path) -> Path:
     return tmp_path / "shards"
 
 
-def test_sound_ones_stay(shards: Path, small_graph: Graph) -> None:
+def test_intact_shards_are_kept(shards: Path, small_graph: Graph) -> None:
     for size in (1, 2, 3):
         assert _remove_unfit(shards, small_graph.fingerprint, size) == []
     assert is_shard_folder(shards)
 
 
-def test_where_there_are_none_nothing_is_said(tmp_path: Path) -> None:
+def test_a_missing_folder_gives_no_notice(tmp_path: Path) -> None:
     assert _remove_unfit(tmp_path / "shards", "", 2) == []
 
 
 @pytest.mark.parametrize(("fingerprint", "size"), [(None, 4), ("0" * 64, 3)], ids=["more workers", "another graph"])
-def test_those_that_do_not_fit_go_without_a_word(
+def test_shards_that_do_not_fit_are_removed_without_a_notice(
     shards: Path, small_graph: Graph, fingerprint: str | None, size: int
 ) -> None:
     assert _remove_unfit(shards, fingerprint or small_graph.fingerprint, size) == []
@@ -47,11 +47,11 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_damaged_ones_go_and_it_is_said(shards: Path, small_graph: Graph, kind: str) -> None:
+def test_damaged_shards_are_removed_with_a_notice(shards: Path, small_graph: Graph, kind: str) -> None:
     DAMAGES[kind](shards)
-    (said,) = _remove_unfit(shards, small_graph.fingerprint, 2)
-    assert ("labels.npy" if "array" in kind else MANIFEST) in said
-    assert said.endswith("the graph is partitioned again")
+    (notice,) = _remove_unfit(shards, small_graph.fingerprint, 2)
+    assert ("labels.npy" if "array" in kind else MANIFEST) in notice
+    assert notice.endswith("the graph is partitioned again")
     assert not shards.exists()
 
 

@@ -1,4 +1,4 @@
-"""New nodes against a finished run: what is kept, what is said, and what is refused."""
+"""New nodes against a finished run: what is kept, what is reported, and what is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def parts(small_graph: Graph, request: pytest.FixtureRequest) -> tuple[Run, RawG
     return finished(raw_from_graph(old).build()), raw_from_graph(graph), graph
 
 
-def test_known_nodes_keep_what_was_said_and_new_ones_are_predicted(
+def test_known_nodes_keep_their_prediction_and_new_ones_are_predicted(
     parts: tuple[Run, RawGraph, Graph],
 ) -> None:
     run, raw, graph = parts
@@ -52,7 +52,7 @@ def test_known_nodes_keep_what_was_said_and_new_ones_are_predicted(
     assert right > 0.6
 
 
-def test_known_nodes_are_predicted_anew_only_when_asked(parts: tuple[Run, RawGraph, Graph]) -> None:
+def test_known_nodes_are_predicted_again_only_on_request(parts: tuple[Run, RawGraph, Graph]) -> None:
     run, raw, _ = parts
     found = predict_new_nodes(run, raw, update_existing=True)
     known = found.extended.extension.known

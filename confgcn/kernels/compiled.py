@@ -187,6 +187,10 @@ def propagation_rows(
     values = _accept("values", values, shape=(structure.num_entries,))
     count, indptr, entries = _pointers(structure)
     _check_walk(structure, coefficients, nodes, width, kept)
+    if (
+        values.numel() and not values.min() >= 0
+    ):  # then a column may be reached twice, which the C++ side has no room for
+        raise ValueError(f"values: expected none below 0, got {float(values.min())}")
     numbers = torch.tensor(coefficients, dtype=torch.float64)
     indices, weights = torch.empty(len(nodes), width, dtype=torch.int32), values.new_empty(len(nodes), width)
     is_complete = function("propagation_rows", values.dtype)(

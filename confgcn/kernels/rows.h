@@ -46,11 +46,11 @@ inline Ranked ranked(double weight, int64_t row, int32_t column) {
   return {rounded << 32 | hash, column};
 }
 
-// Computes one row after another; the buffers are empty or zero between two rows.
+// Computes one row after another; the cells are zero between two rows.
 template <typename T>
 class PropagatedRow {
  public:
-  explicit PropagatedRow(const Powers<T>& a) : a(a), cells(a.columns) {}
+  explicit PropagatedRow(const Powers<T>& a) : a(a), cells(a.columns), reached(a.columns + 1) {}
 
   void write(int64_t row, int32_t* indices, T* weights) {
     walk.assign(1, {static_cast<int32_t>(row), 1.0});
@@ -65,26 +65,27 @@ class PropagatedRow {
  private:
   // Multiplies the walk by R, of which the largest entries are carried on.
   void take_step(int64_t row) {
+    size_t count = 0;
     for (const Entry& from : walk) {
       for (int64_t e = a.indptr[from.column]; e < a.indptr[from.column + 1]; ++e) {
         const double share = from.weight * a.values[e];
-        if (share == 0) continue;
         double& next = cells[a.indices[e]].next;
-        if (next == 0) reached.push_back(static_cast<int32_t>(a.indices[e]));
+        reached[count] = static_cast<int32_t>(a.indices[e]);
+        count += (next == 0) & (share != 0);  // without a branch, which would often be predicted wrongly
         next += share;
       }
     }
-    walk.clear();
-    if (static_cast<int64_t>(reached.size()) > a.kept) {
-      for (int32_t column : reached) order.push_back(ranked(cells[column].next, row, column));
-      std::nth_element(order.begin(), order.begin() + a.kept, order.end(), std::greater<Ranked>());
-      for (int64_t i = 0; i < a.kept; ++i) walk.push_back({order[i].column, cells[order[i].column].next});
-      order.clear();
+    const size_t kept = std::min<size_t>(count, a.kept);
+    walk.resize(kept);
+    if (count > kept) {
+      order.resize(count);
+      for (size_t i = 0; i < count; ++i) order[i] = ranked(cells[reached[i]].next, row, reached[i]);
+      std::nth_element(order.begin(), order.begin() + kept, order.end(), std::greater<Ranked>());
+      for (size_t i = 0; i < kept; ++i) walk[i] = {order[i].column, cells[order[i].column].next};
     } else {
-      for (int32_t column : reached) walk.push_back({column, cells[column].next});
+      for (size_t i = 0; i < count; ++i) walk[i] = {reached[i], cells[reached[i]].next};
     }
-    for (int32_t column : reached) cells[column].next = 0;
-    reached.clear();
+    for (size_t i = 0; i < count; ++i) cells[reached[i]].next = 0;
   }
 
   void add_walk(double coefficient) {
@@ -98,6 +99,7 @@ class PropagatedRow {
   }
 
   void write_largest(int64_t row, int32_t* indices, T* weights) {
+    order.clear();
     for (int32_t column : summed)
       if (!(a.without_self && column == row)) order.push_back(ranked(cells[column].total, row, column));
     const int64_t count = std::min<int64_t>(a.width, order.size());
@@ -106,15 +108,14 @@ class PropagatedRow {
       indices[i] = i < count ? order[i].column : static_cast<int32_t>(row);
       weights[i] = i < count ? static_cast<T>(cells[order[i].column].total) : T(0);
     }
-    order.clear();
     for (int32_t column : summed) cells[column].total = 0;
     summed.clear();
   }
 
   const Powers<T>& a;
   std::vector<Cell> cells;
+  std::vector<int32_t> reached, summed;  // the columns whose cells are not zero
   std::vector<Entry> walk;
-  std::vector<int32_t> reached, summed;
   std::vector<Ranked> order;
 };
 

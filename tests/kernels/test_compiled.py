@@ -102,6 +102,12 @@ WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "a walk on what is not square": ("propagation_rows", (structure(), ones(4), [1.0], range(1)), r"square.*\(3, 2\)"),
     "a walk with a value too few": ("propagation_rows", (square(), ones(3), [1.0], range(1)), r"\(4,\), got \(3,\)"),
     "a walk with heads": ("propagation_rows", (square(), ones(4, 1), [1.0], range(1)), r"\(4,\), got \(4, 1\)"),
+    "a walk with negative values": ("propagation_rows", (square(), -ones(4), [1.0], range(1)), "below 0, got -1.0"),
+    "a walk with values that are no numbers": (
+        "propagation_rows",
+        (square(), ones(4) * float("nan"), [1.0], range(1)),
+        "below 0, got nan",
+    ),
     "a walk without coefficients": (
         "propagation_rows",
         (square(), ones(4), [], range(1)),

@@ -18,6 +18,7 @@ import limits
 import mapped
 import minibatch
 import new_nodes
+import propagation_rows
 import reading
 import reliability
 import scaling
@@ -39,7 +40,7 @@ REPRODUCTION = ROOT / "reproduction" / "results"
 IMAGES = ROOT / "docs" / "images"
 BENCHMARKS = (
     *(speed, speed_targets, scaling, limits, minibatch, exactness, worker_accuracy, workers, capacity),
-    *(new_nodes, mapped, labels, reading, reliability),
+    *(new_nodes, mapped, labels, reading, reliability, propagation_rows),
 )
 DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "your_graph")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]

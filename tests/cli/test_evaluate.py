@@ -35,6 +35,7 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
         "approximate: the same labels chose or calibrated the model",
     ):
         assert words in shown.stdout
+    assert "ROC AUC" not in shown.stdout  # more than two classes
     printed = confgcn("evaluate", run, "--json")
     found = json.loads(printed.stdout)
     assert printed.stdout.count("\n") == 1
@@ -60,6 +61,22 @@ def test_labels_held_out_in_turn_are_evaluated_where_there_is_no_test_set(comman
     found = json.loads(command("evaluate", trained, "--json").stdout)
     assert found["evaluated_on"] == "labels held out in turn"
     assert 0.5 < found["accuracy"] <= 1
+
+
+def test_two_classes_show_roc_auc_and_a_result_to_check_is_a_note(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    names = [f"n{number}" for number in range(90)]
+    splits = ("train", "validation", "test")
+    rows = [f"{name},{'ab'[number % 4 == 0]},{splits[number // 30]},1" for number, name in enumerate(names)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,split,x", *rows]))
+    (folder / "edges.csv").write_text("source,target\nn0,n1\n")
+    trained = command("train", folder, "--method", "mlp", "--epochs", 2, "--out", tmp_path / "run")
+    assert "Warning               all 60 nodes that were not trained on are predicted as class a" in trained.stdout
+    shown = command("evaluate", tmp_path / "run")
+    assert "balanced accuracy" in shown.stdout
+    assert "ROC AUC" in shown.stdout
+    assert "note: all 60 nodes that were not trained on are predicted as class a" in shown.stderr
 
 
 def test_a_folder_without_a_run_is_refused(command: Command, tmp_path: Path) -> None:

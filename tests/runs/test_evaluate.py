@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from confgcn.data.load import load_graph
 from confgcn.evaluation.edges import edge_aurocs
-from confgcn.runs.evaluate import RETRAINED, SCORES, curves, evaluate, evaluate_run, on_test_nodes
+from confgcn.graph import Graph
+from confgcn.models.base import Prediction
+from confgcn.runs.evaluate import (
+    RETRAINED,
+    SCORES,
+    EvaluatedNodes,
+    class_scores,
+    curves,
+    evaluate,
+    evaluate_run,
+    on_test_nodes,
+)
 from confgcn.runs.request import RunRequest
 from confgcn.runs.saved import load_run
 from confgcn.runs.train import train
@@ -58,6 +70,15 @@ def test_a_method_without_confidences_has_none(runs: dict[str, Path]) -> None:
     found = evaluate(run, on_test_nodes(run))
     assert [found[name] for name in ("auroc_precision", "mu_accuracy", "auroc_edge", "uniform_accuracy")] == [None] * 4
     assert found["auroc_correct"] is not None
+
+
+def test_balanced_accuracy_and_roc_auc_are_those_of_the_evaluated_nodes() -> None:
+    graph = Graph.build([], np.eye(6), [0, 0, 0, 0, 1, -1], class_names=["a", "b"])
+    logits = torch.tensor([[2.0, 0], [2, 0], [2, 0], [0, 1], [0, 2], [0, 9]])
+    on = EvaluatedNodes(graph, Prediction(logits), logits.softmax(1), torch.arange(6), "test nodes")
+    expected = {"balanced_accuracy": 0.875, "roc_auc": 1.0}
+    calibrated = {f"calibrated_{name}": value for name, value in expected.items()}
+    assert class_scores(on) == {**expected, **calibrated, "imbalanced": True}
 
 
 def test_curves_are_of_the_test_nodes(runs: dict[str, Path]) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy, one_hot
 
 from confgcn.confidence.calibration import stratified_folds
 from confgcn.data.transforms import suited_scaling
@@ -20,8 +20,7 @@ from confgcn.graph import Graph
 from confgcn.runs.cross_validation import FOLDS
 from confgcn.sparse import SparseMatrix, rows_of
 
-FloatArray = npt.NDArray[np.float64]
-Rows: TypeAlias = "FloatArray | sp.csr_array"
+Rows: TypeAlias = "Tensor | sp.csr_array"  # dense or sparse, in double precision
 
 MAX_DIMENSION = 1_000  # of the eigenvalue problem: training labels or features, whichever are fewer
 MAX_NUMBERS = 2**23  # of training and held-out rows: bounds the memory
@@ -42,16 +41,15 @@ def features_alone(graph: Graph, held_out_nodes: Tensor | None, *, seed: int) ->
     is_empty = held_out_nodes is not None and not len(held_out_nodes)
     if is_empty or not 0 < dimension <= MAX_DIMENSION or len(nodes) * graph.num_features > MAX_NUMBERS:
         return None
-    features, train = scaled_rows(rows_of(graph.features, nodes)), graph.train_labels.numpy()
-    count = len(train)
+    features, labels, classes = scaled_rows(rows_of(graph.features, nodes)), graph.train_labels, graph.num_classes
     if held_out_nodes is not None:
-        return torch.from_numpy(ridge_probabilities(features[:count], train, features[count:], graph.num_classes))
-    fold = stratified_folds(graph.train_labels, FOLDS, seed=seed).numpy()
-    held_out = np.empty((count, graph.num_classes))
-    for number in np.unique(fold):
-        rest, inside = fold != number, fold == number
-        held_out[inside] = ridge_probabilities(features[rest], train[rest], features[inside], graph.num_classes)
-    return torch.from_numpy(held_out)
+        return ridge_probabilities(features[: len(labels)], labels, features[len(labels) :], classes)
+    fold = stratified_folds(labels, FOLDS, seed=seed)
+    held_out = torch.empty(len(labels), classes, dtype=torch.double)
+    for number in fold.unique().tolist():
+        rest, inside = (mask.numpy().nonzero()[0] for mask in (fold != number, fold == number))
+        held_out[inside] = ridge_probabilities(features[rest], labels[rest], features[inside], classes)
+    return held_out
 
 
 def scaled_rows(features: Tensor | SparseMatrix) -> Rows:
@@ -60,13 +58,14 @@ def scaled_rows(features: Tensor | SparseMatrix) -> Rows:
     if isinstance(features, SparseMatrix):
         sparse = features.to_scipy().astype(np.float64)
         if by_column:
-            return sparse @ sp.diags_array(_inverse(_deviations(sparse)))
-        return sp.diags_array(_inverse(np.sqrt(sparse.multiply(sparse).sum(1)))) @ sparse
-    dense = features.double().numpy()
-    return dense * (_inverse(dense.std(0)) if by_column else _inverse(np.linalg.norm(dense, axis=1))[:, None])
+            return sparse @ sp.diags_array(_inverse(_deviations(sparse)).numpy())
+        lengths = torch.from_numpy(sparse.multiply(sparse).sum(1)).sqrt()
+        return sp.diags_array(_inverse(lengths).numpy()) @ sparse
+    dense = features.double()
+    return dense * (_inverse(dense.std(0, correction=0)) if by_column else _inverse(dense.norm(dim=1))[:, None])
 
 
-def ridge_probabilities(features: Rows, labels: npt.NDArray[np.int64], new: Rows, num_classes: int) -> FloatArray:
+def ridge_probabilities(features: Rows, labels: Tensor, new: Rows, num_classes: int) -> Tensor:
     r"""Class probabilities of the rows ``new`` (m, F) by ridge regression of the labels (n,) on ``features`` (n, F).
 
     .. math:: p(c \mid x) \propto \pi_c \exp\left(b\, x^T w_c\right), \qquad
@@ -75,81 +74,74 @@ def ridge_probabilities(features: Rows, labels: npt.NDArray[np.int64], new: Rows
     for centred x, with the share of labels of a class as its prior. The penalty and the slope b have the lowest
     leave-one-out log loss on the labels. Returns (m, C).
     """
-    count = len(labels)
-    truth = np.zeros((count, num_classes))
-    truth[np.arange(count), labels] = 1.0
-    log_prior = np.log((truth.sum(0) + 1.0) / (count + num_classes))  # finite for a class without a label
+    truth = one_hot(labels, num_classes).double()
+    log_prior = ((truth.sum(0) + 1.0) / (len(labels) + num_classes)).log()  # finite for a class without a label
     coordinates, of_new = principal_coordinates(features, new)  # (n, r), (m, r)
     fits = [_Ridge.fit(coordinates, truth - truth.mean(0), penalty) for penalty in PENALTIES]
     losses = {
-        (fit, slope): -_log_softmax(log_prior + slope * fit.left_out)[np.arange(count), labels].mean()
-        for fit in fits
-        for slope in SLOPES
+        (fit, slope): float(cross_entropy(log_prior + slope * fit.left_out, labels)) for fit in fits for slope in SLOPES
     }
     best, slope = min(losses, key=lambda key: losses[key])
-    return np.exp(_log_softmax(log_prior + slope * (of_new @ best.weights)))
+    return (log_prior + slope * (of_new @ best.weights)).softmax(1)
 
 
 @dataclass(frozen=True, eq=False)
 class _Ridge:
     """``weights`` (r, C), and ``left_out`` (n, C): the score of each row by a fit without it."""
 
-    weights: FloatArray
-    left_out: FloatArray
+    weights: Tensor
+    left_out: Tensor
 
     @classmethod
-    def fit(cls, coordinates: FloatArray, centred: FloatArray, penalty: float) -> _Ridge:
+    def fit(cls, coordinates: Tensor, centred: Tensor, penalty: float) -> _Ridge:
         """Of coordinates (n, r) on orthogonal axes and one-hot labels minus their mean (n, C)."""
-        squares = coordinates**2
+        squares = coordinates.square()
         strength = squares.sum(0)
         shrunk = 1.0 / (strength + penalty * strength.sum() / len(centred))
         weights = shrunk[:, None] * (coordinates.T @ centred)
-        leverage = (squares @ shrunk + 1.0 / len(centred)).clip(max=HIGHEST_LEVERAGE)[:, None]
+        leverage = (squares @ shrunk + 1.0 / len(centred)).clamp(max=HIGHEST_LEVERAGE)[:, None]
         return cls(weights, (coordinates @ weights - leverage * centred) / (1.0 - leverage))
 
 
-def principal_coordinates(rows: Rows, new: Rows) -> tuple[FloatArray, FloatArray]:
+def principal_coordinates(rows: Rows, new: Rows) -> tuple[Tensor, Tensor]:
     """Coordinates of ``rows`` (n, F) and ``new`` (m, F), minus the mean of ``rows``, on the principal axes of ``rows``.
 
     Shapes: (n, r) and (m, r), with r at most min(n, F). Sparse rows are not made dense where n is at most F.
     """
     count, num_features = rows.shape
     if count > num_features:
-        dense, of_new = _dense(rows), _dense(new)
+        dense = _dense(rows)
         mean = dense.mean(0)
         centred = dense - mean
-        values, axes = np.linalg.eigh(centred.T @ centred)
-        axes = axes[:, _is_large(values)]
-        return centred @ axes, of_new @ axes - mean @ axes
+        _, axes = _principal(centred.T @ centred)
+        return centred @ axes, _dense(new) @ axes - mean @ axes
     products, with_new = _dense(rows @ rows.T), _dense(new @ rows.T)
     of_mean = products.mean(0)
     products = products - of_mean - of_mean[:, None] + of_mean.mean()
-    with_new = with_new - of_mean - with_new.mean(1, keepdims=True) + of_mean.mean()
-    values, axes = np.linalg.eigh(products)
-    axes, lengths = axes[:, _is_large(values)], np.sqrt(values[_is_large(values)])
-    return axes * lengths, with_new @ (axes / lengths)
+    with_new = with_new - of_mean - with_new.mean(1, keepdim=True) + of_mean.mean()
+    values, axes = _principal(products)
+    return axes * values.sqrt(), with_new @ (axes / values.sqrt())
 
 
-def _is_large(eigenvalues: FloatArray) -> npt.NDArray[np.bool_]:
-    return eigenvalues > SMALLEST_EIGENVALUE * max(float(eigenvalues.max(initial=0.0)), np.finfo(np.float64).tiny)
+def _principal(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """The eigenvalues above rounding, (r,), and their eigenvectors, (n, r).
+
+    With torch: its library raises an error where it finds no memory, that of numpy ends the process.
+    """
+    values, vectors = torch.linalg.eigh(matrix)
+    is_large = values > SMALLEST_EIGENVALUE * values.max().clamp(min=torch.finfo(torch.double).tiny)
+    return values[is_large], vectors[:, is_large]
 
 
-def _log_softmax(scores: FloatArray) -> FloatArray:
-    shifted: FloatArray = scores - scores.max(1, keepdims=True)
-    log_total: FloatArray = np.log(np.exp(shifted).sum(1, keepdims=True))
-    return shifted - log_total
+def _deviations(matrix: sp.csr_array) -> Tensor:
+    means = [np.asarray(m.sum(0)) / matrix.shape[0] for m in (matrix, matrix.multiply(matrix))]
+    mean, square = map(torch.from_numpy, means)
+    return (square - mean.square()).clamp(min=0.0).sqrt()
 
 
-def _deviations(matrix: sp.csr_array) -> FloatArray:
-    mean, square = (np.asarray(m.sum(0)) / matrix.shape[0] for m in (matrix, matrix.multiply(matrix)))
-    deviations: FloatArray = np.sqrt((square - mean**2).clip(min=0.0))
-    return deviations
+def _inverse(values: Tensor) -> Tensor:
+    return torch.where(values > 0, 1.0 / values, 0.0)
 
 
-def _inverse(values: FloatArray) -> FloatArray:
-    inverse: FloatArray = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    return inverse
-
-
-def _dense(matrix: Rows) -> FloatArray:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+def _dense(matrix: Rows) -> Tensor:
+    return matrix if isinstance(matrix, Tensor) else torch.from_numpy(np.asarray(matrix.toarray()))

@@ -3,7 +3,7 @@
 //
 // Every function works on the rows first .. last and writes only the results of these rows.
 
-// A row of R^k on its way to the next power, and the sum of c_k R^k so far, for one column.
+// For one column: the entry of R^(k + 1), and of the sum of c_k R^k up to k, while they are added up.
 struct Cell {
   double next = 0, total = 0;
 };

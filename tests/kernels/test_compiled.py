@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,3 +69,25 @@ def test_numbers_of_rows_may_lie_apart() -> None:
         for n, w in ((chosen, scattered(weights)), (chosen.contiguous(), weights))
     )
     torch.testing.assert_close(*sums, rtol=0, atol=0)
+
+
+WITHOUT_MEMORY = """
+import resource, torch
+from confgcn.kernels import compiled
+from confgcn.sparse import SparseStructure
+count = 20_000_000  # the buffers of a walk over as many nodes take 400 MB
+structure = SparseStructure(torch.zeros(count + 1, dtype=torch.long), torch.empty(0, dtype=torch.long), (count, count))
+compiled.sum_rows(structure, torch.empty(0))
+used = int(open("/proc/self/statm").read().split()[5]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_DATA, (used + 200_000_000,) * 2)
+try:
+    compiled.propagation_rows(structure, torch.empty(0), [1.0], range(3), width=2, kept=2)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="the use of memory is read from /proc")
+def test_too_little_memory_for_rows_is_an_error_that_can_be_caught() -> None:
+    result = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("for the propagation rows of 3 nodes\n", "")

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
 from confgcn.confidence.calibration import stratified_folds
-from confgcn.data.transforms import suited_scaling
+from confgcn.data.transforms import ColumnStatistics
 from confgcn.graph import Graph
 from confgcn.runs.cross_validation import FOLDS
 from confgcn.sparse import SparseMatrix, rows_of
@@ -53,16 +53,17 @@ def features_alone(graph: Graph, held_out_nodes: Tensor | None, *, seed: int) ->
 
 
 def scaled_rows(features: Tensor | SparseMatrix) -> Rows:
-    """Rows of unit length, or columns of unit deviation where :func:`suited_scaling` finds units of measurement."""
-    by_column = suited_scaling(features) == "columns"
+    """Rows of unit length, or columns of unit deviation where some column has its own unit of measurement."""
+    columns = ColumnStatistics.of(features)
+    by_column = columns.suited_scaling == "columns"
     if isinstance(features, SparseMatrix):
         sparse = features.to_scipy().astype(np.float64)
         if by_column:
-            return sparse @ sp.diags_array(_inverse(_deviations(sparse)).numpy())
+            return sparse @ sp.diags_array(_inverse(columns.deviation).numpy())
         lengths = torch.from_numpy(sparse.multiply(sparse).sum(1)).sqrt()
         return sp.diags_array(_inverse(lengths).numpy()) @ sparse
     dense = features.double()
-    return dense * (_inverse(dense.std(0, correction=0)) if by_column else _inverse(dense.norm(dim=1))[:, None])
+    return dense * (_inverse(columns.deviation) if by_column else _inverse(dense.norm(dim=1))[:, None])
 
 
 def ridge_probabilities(features: Rows, labels: Tensor, new: Rows, num_classes: int) -> Tensor:
@@ -131,12 +132,6 @@ def _principal(matrix: Tensor) -> tuple[Tensor, Tensor]:
     values, vectors = torch.linalg.eigh(matrix)
     is_large = values > SMALLEST_EIGENVALUE * values.max().clamp(min=torch.finfo(torch.double).tiny)
     return values[is_large], vectors[:, is_large]
-
-
-def _deviations(matrix: sp.csr_array) -> Tensor:
-    means = [np.asarray(m.sum(0)) / matrix.shape[0] for m in (matrix, matrix.multiply(matrix))]
-    mean, square = map(torch.from_numpy, means)
-    return (square - mean.square()).clamp(min=0.0).sqrt()
 
 
 def _inverse(values: Tensor) -> Tensor:

@@ -104,7 +104,7 @@ def test_sparse_and_dense_features_give_the_same(small_graph: Graph) -> None:
 def test_rows_have_unit_length_and_columns_with_units_unit_deviation() -> None:
     counts = scaled_rows(torch.tensor([[3.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     assert counts.numpy() == pytest.approx(np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
-    measured = scaled_rows(torch.tensor([[-3.0, 5.0], [1.0, 5.0], [-100.0, 5.0]]))
+    measured = scaled_rows(torch.tensor([[-3.0, 0.1], [1.0, 0.1], [-100.0, 0.1]]))
     assert measured[:, 0].numpy().std() == pytest.approx(1.0)
     assert measured[:, 1].tolist() == [0.0] * 3
 

@@ -211,8 +211,9 @@ class Run:
             facts |= {"nodes": self.graph.num_nodes, "classes": self.graph.num_classes}
         if self.extended is not None:
             facts["new_nodes"] = len(self.extended.extension.new)
-        names = ("test_accuracy", "certify_accuracy", "held_out_accuracy", "validation_accuracy")
-        measured = {name: metrics.get(name) for name in names}
+        by_class = ["balanced_accuracy"] if metrics.get("imbalanced") else []
+        splits, kinds = ("test", "certify", "held_out", "validation"), ("accuracy", *by_class, "roc_auc")
+        measured = {f"{split}_{kind}": metrics.get(f"{split}_{kind}") for split in splits for kind in kinds}
         facts |= {name: round(value, 4) for name, value in measured.items() if value is not None}
         if metrics.get("calibrated"):
             facts["mean_confidence"] = round(fmean(g["mean_probability"] for g in metrics["calibrated"]["groups"]), 4)

@@ -94,3 +94,11 @@ def test_without_held_out_labels_nothing_is_compared() -> None:
     graph = block_model(60, num_classes=2)
     run = trained(replace(graph, validation=graph.validation[:0]), select="last", stop="never")
     assert {record["code"] for record in run.metrics["notices"]} <= {"one_class"}
+
+
+def test_the_summary_of_a_run_has_the_roc_auc_and_its_notices(two_classes: Graph) -> None:
+    run = trained(two_classes)
+    assert f"validation_roc_auc={round(run.metrics['validation_roc_auc'], 4)}" in repr(run)
+    assert "balanced_accuracy" not in repr(run)
+    run.metrics["notices"] = [{"code": "one_class", "label": "<b>", "nodes": 80}]
+    assert "<li>all 80 nodes that were not trained on are predicted as class &lt;b&gt;</li>" in run._repr_html_()

@@ -47,7 +47,7 @@ class Prediction:
     Shapes: ``logits`` (N, C), finite; ``mu`` (N, C), label scores; ``precision`` (N, C), the diagonal of the inverse
     covariance; ``evidence`` (N,), the share of a node's messages that comes from labelled nodes; ``distance`` and
     ``influence`` (E,), over every edge of the graph's adjacency. If only some nodes were requested, ``nodes`` (n,)
-    holds their positions, and ``logits`` is (n, C).
+    holds their positions, and ``logits`` is (n, C). ``views`` (M, n, C) are the logits of random views in training.
     """
 
     logits: Tensor
@@ -57,6 +57,7 @@ class Prediction:
     influence: Tensor | None = None
     nodes: Tensor | None = None
     evidence: Tensor | None = None
+    views: Tensor | None = None
 
     def logits_of(self, nodes: Tensor) -> Tensor:
         """The logits of these nodes, (n, C)."""

@@ -1,0 +1,288 @@
+"""ConfGCN that propagates first and then classifies: preset ``propagated``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from weakref import ref
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from confgcn.data.transforms import scale_features
+from confgcn.exceptions import check_choice
+from confgcn.graph import Graph
+from confgcn.graph.propagation_rows import PropagationRows
+from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape, objective, require
+from confgcn.models.confgcn.channel_network import Block, ChannelNetwork, Normalise
+from confgcn.models.confgcn.label_channel import label_channel
+from confgcn.models.confgcn.learned_influence import LearnedInfluence
+from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
+from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positive, Share, Width
+from confgcn.ops import edge_distance
+
+Channels = Literal["summed", "apart", "own"]
+Influence = Literal["learned", "uniform"]
+
+HOPS = (1, 2)  # channels of ``apart``
+VIEWS = 2  # random views of a row in a step
+UNLABELLED = 200  # nodes without a training label in a step
+WARM_UP = 100  # steps until L_const has its full weight
+THRESHOLD = 1.5  # times 1/C: below it a consensus is no target
+MEASURED_ROWS = 4096  # that the moments of columns are measured on
+BLOCK_ROWS = 4096  # predicted at a time
+SMALLEST_VARIANCE = 0.01  # of a label score
+
+
+class PropagatedConfGCN(InductiveMethod):
+    r"""ConfGCN (Vashishth and others, AISTATS 2019) over propagation rows: nothing is differentiated through the graph.
+
+    **Rows.** R is a random walk over the edges, weighed by the influences r (``propagation``). Every node has the
+    largest entries of a row of
+
+    .. math:: \Pi = \sum_{k=0}^{K} c_k R^k, \qquad c_k \propto (1 - \alpha)^k
+
+    A view of a row sets each entry to zero with probability q and divides by the sum of the others.
+
+    **Channels.** ``summed``: :math:`\Pi x`. ``apart``: the node's own features and those of one and of two steps
+    without self loops and without return, x, P x, :math:`P^2 x`. ``own``: the node's own features. With
+    ``label_channel`` also the labels of training nodes around the node (never its own) and its degree.
+
+    **Prediction.** :math:`\hat{Y}` is the softmax of a network of the channels (``channel_network``). The label scores
+    :math:`\mu` are the prediction with whole rows, the precision is the inverse variance of a label with these
+    probabilities:
+
+    .. math:: \mu_v = \hat{Y}_v(\Pi), \qquad p_{vc} = \frac{1}{\mu_{vc} (1 - \mu_{vc}) + \epsilon}
+
+    **Objective.** In a step, some labelled nodes :math:`V_l` and some others U, in M views each. The consensus of the
+    views, sharpened, is the target that each of them follows where it is clear:
+
+    .. math:: L = \frac{1}{M |V_l|} \sum_{m} \sum_{v \in V_l} - Y_v^T \log \hat{Y}_v^{(m)} + \lambda \frac{1}{M |U|}
+              \sum_{m} \sum_{v \in U} [\max_c \bar{Y}_{vc} > \theta / C] \; \| \hat{Y}_v^{(m)} - [\tilde{Y}_v] \|^2
+    .. math:: \bar{Y}_v = \frac{1}{M} \sum_m \hat{Y}_v^{(m)}, \qquad
+              \tilde{Y}_{vc} = \frac{\bar{Y}_{vc}^{1/T}}{\sum_{c'} \bar{Y}_{vc'}^{1/T}}
+
+    Quantities in brackets are held fixed; :math:`\lambda` rises from zero over the first steps. Of the paper's five
+    terms :math:`L_{cross}` and :math:`L_{const}` are left; ``docs/confidence.md`` has the reasons.
+
+    Args:
+        channels, label_channel: the inputs of the network.
+        order, decay: K and :math:`\alpha` of ``summed``.
+        unit_length: scale the features of a node to Euclidean length one, before and after propagation.
+        normalise, hidden_dim, num_layers, dropout: of the network.
+        entry_dropout: q.
+        labelled_batch: the largest number of labelled nodes in a step.
+        lambda_const, sharpening: :math:`\lambda` and T.
+        weight_decay: of all weights and gains.
+        influence: ``learned`` from the label scores of other models (:meth:`learn_influence_from`), or ``uniform``.
+
+    Shapes: ``logits``, ``mu``, ``precision`` (N, C); ``distance``, ``influence`` (E,); ``evidence`` (N,).
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        channels: Channels = "summed",
+        label_channel: bool = False,
+        order: Count = 8,
+        decay: Share = 0.2,
+        unit_length: bool = True,
+        normalise: Normalise = "none",
+        hidden_dim: Width = 64,
+        num_layers: Depth = 2,
+        dropout: DropoutRate = 0.5,
+        entry_dropout: DropoutRate = 0.5,
+        labelled_batch: Count = 200,
+        lambda_const: NonNegative = 1.0,
+        sharpening: Positive = 0.3,
+        weight_decay: NonNegative = 1e-2,
+        influence: Influence = "uniform",
+    ) -> None:
+        super().__init__()
+        for name, value, choices in (
+            ("channels", channels, Channels),
+            ("normalise", normalise, Normalise),
+            ("influence", influence, Influence),
+        ):
+            check_choice(name, value, get_args(choices))
+        self.channels, self.label_channel, self.order, self.decay = channels, label_channel, order, decay
+        self.unit_length, self.entry_dropout = unit_length, entry_dropout
+        self.labelled_batch, self.lambda_const, self.sharpening = labelled_batch, lambda_const, sharpening
+        self.weight_decay = weight_decay
+        self.influence: Influence = influence
+        widths = [shape.num_features] * (1 + len(HOPS) if channels == "apart" else 1)
+        self.network = ChannelNetwork(
+            [*widths, *([2 * shape.num_classes + 3] if label_channel else [])],
+            shape.num_classes,
+            hidden_dim=hidden_dim,
+            num_layers=num_layers,
+            normalise=normalise,
+            dropout=dropout,
+        )
+        self.register_buffer("steps", torch.zeros((), dtype=torch.long))
+        self.steps: Tensor
+        self.teacher: LearnedInfluence | None = None
+        self._inputs: Inputs | None = None
+
+    def learn_influence_from(self, teacher: LearnedInfluence) -> None:
+        """Use the influences that these label scores give; the teacher is not part of this model's weights."""
+        self.teacher = teacher
+
+    def setup(self, graph: Graph) -> None:
+        inputs = self.inputs(graph)
+        rows = torch.randperm(graph.num_nodes)[:MEASURED_ROWS]
+        self.network.measure_columns(inputs.channels(rows, lambda table: table.normalised()))
+
+    def inputs(self, graph: Graph) -> Inputs:
+        """What the channels of this graph's nodes are computed from; kept as long as the graph is the same."""
+        if self._inputs is None or self._inputs.graph() is not graph:
+            self._inputs = Inputs.of(self, graph)
+        return self._inputs
+
+    def propagation(self, graph: Graph) -> Propagation:
+        """The random walk over the edges of this graph."""
+        if self.influence == "uniform" or self.teacher is None:
+            return uniform_propagation(graph)
+        return self.teacher.propagation(graph)
+
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        if self.training:
+            return self.random_views(graph)
+        whole = graph.batch_nodes if nodes is None else nodes
+        positions = torch.arange(graph.num_nodes, device=graph.device) if whole is None else whole
+        inputs = self.inputs(graph)
+        logits = [
+            self.network(inputs.channels(block, lambda table: table.normalised()))
+            for block in positions.split(BLOCK_ROWS)
+        ]
+        prediction = Prediction(torch.cat(logits), nodes=nodes)
+        return prediction if nodes is not None else self.with_confidences(graph, prediction)
+
+    def random_views(self, graph: Graph) -> Prediction:
+        """The logits of some labelled and some other nodes in random views of their rows, (M, n, C)."""
+        self.steps += 1
+        nodes = torch.cat([_drawn(graph.train, self.labelled_batch), self._unlabelled(graph)])
+        inputs = self.inputs(graph)
+        views = [
+            self.network(inputs.channels(nodes, lambda table: table.view(self.entry_dropout)))
+            for _ in range(VIEWS if self.lambda_const else 1)
+        ]
+        return Prediction(torch.stack(views).mean(0), nodes=nodes, views=torch.stack(views))
+
+    def _unlabelled(self, graph: Graph) -> Tensor:
+        if not self.lambda_const:
+            return graph.train[:0]
+        others = torch.randint(graph.num_nodes, (UNLABELLED,), device=graph.device)
+        return others[graph.labels[others] < 0]
+
+    def with_confidences(self, graph: Graph, prediction: Prediction) -> Prediction:
+        """The prediction with label scores, precisions, distances, influences and evidence."""
+        mu = prediction.logits.softmax(-1)
+        return confident_prediction(graph, prediction.logits, mu, self.propagation(graph), self.evidence(graph))
+
+    def evidence(self, graph: Graph) -> Tensor:
+        """The share of a node's row that is of labelled nodes, (N,)."""
+        is_labelled = torch.zeros(graph.num_nodes, 1, device=graph.device).index_fill_(0, graph.train, 1.0)
+        table = self.inputs(graph).tables[-1]
+        if table is None:
+            return is_labelled.squeeze(1)
+        shares = table.normalised().features(is_labelled)
+        assert isinstance(shares, Tensor)
+        return shares.squeeze(1)
+
+    def nodes_in_loss(self, graph: Graph) -> Tensor | None:
+        return None  # a step draws its nodes
+
+    def loss_terms(self, graph: Graph, prediction: Prediction) -> dict[str, LossTerm]:
+        nodes, views = require(prediction.nodes), require(prediction.views)
+        labels = graph.labels[nodes]
+        is_labelled = labels >= 0
+        count = len(views) * int(is_labelled.sum())
+        cross = functional.cross_entropy(
+            views[:, is_labelled].flatten(0, 1), labels[is_labelled].repeat(len(views)), reduction="sum"
+        )
+        others = views[:, ~is_labelled].softmax(-1)
+        ramp = min(1.0, int(self.steps) / WARM_UP)
+        const = LossTerm(consensus_loss(others, self.sharpening), max(1, others[..., 0].numel()), ramp * self.lambda_const)
+        return objective(cross=LossTerm(cross, count), const=const)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return [{"params": list(self.network.parameters()), "weight_decay": self.weight_decay}]
+
+    @property
+    def reach(self) -> int:
+        return {"summed": self.order, "apart": max(HOPS), "own": 2 if self.label_channel else 0}[self.channels]
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the channels of a graph's nodes are computed from.
+
+    Attributes:
+        tables: the rows of each channel of features; None for the node's own features.
+        labels: the label channel, (N, 2C + 3), or None.
+        graph: a weak reference to the graph.
+    """
+
+    features: Block
+    tables: tuple[PropagationRows | None, ...]
+    labels: Tensor | None
+    unit_length: bool
+    graph: ref[Graph]
+
+    @classmethod
+    def of(cls, model: PropagatedConfGCN, graph: Graph) -> Inputs:
+        """Of a model and a graph."""
+        features = scale_features(graph, "unit").features if model.unit_length else graph.features
+        tables: tuple[PropagationRows | None, ...] = (None,)
+        if model.channels != "own":
+            propagation = model.propagation(graph)
+            if model.channels == "summed":
+                tables = (propagation.summed(model.order, model.decay),)
+            else:
+                tables = (None, *(propagation.hop(number) for number in HOPS))
+        labels = label_channel(graph) if model.label_channel else None
+        return cls(features, tables, labels, model.unit_length, ref(graph))
+
+    def channels(self, nodes: Tensor, rows: Callable[[PropagationRows], PropagationRows]) -> list[Block]:
+        """The channels of these nodes, from their rows as ``rows`` changes them."""
+        channels = [
+            self._own(nodes)
+            if table is None
+            else rows(table.of(nodes)).features(self.features, unit_length=self.unit_length)
+            for table in self.tables
+        ]
+        return channels if self.labels is None else [*channels, self.labels.index_select(0, nodes)]
+
+    def _own(self, nodes: Tensor) -> Block:
+        if isinstance(self.features, Tensor):
+            return self.features.index_select(0, nodes)
+        return self.features.at_rows(nodes)
+
+
+def consensus_loss(views: Tensor, sharpening: float) -> Tensor:
+    r"""L_const: the squared distances of the views (M, n, C) to their sharpened mean, as a sum."""
+    with torch.no_grad():
+        mean = views.mean(0)
+        target = mean.log().div(sharpening).softmax(-1)
+        is_clear = mean.amax(-1) > THRESHOLD / views.shape[-1]
+    return ((views - target).square().sum(-1) * is_clear).sum()
+
+
+def confident_prediction(
+    graph: Graph, logits: Tensor, mu: Tensor, propagation: Propagation, evidence: Tensor
+) -> Prediction:
+    """A prediction of all nodes with the confidences that follow from its label scores."""
+    precision = 1.0 / (mu * (1.0 - mu) + SMALLEST_VARIANCE)
+    distance = edge_distance(graph.adjacency, mu, precision)
+    return Prediction(logits, mu, precision, distance, propagation.influence, evidence=evidence)
+
+
+def _drawn(nodes: Tensor, number: int) -> Tensor:
+    """So many of these nodes at random, or all."""
+    if number >= len(nodes):
+        return nodes
+    return nodes[torch.randint(len(nodes), (number,), device=nodes.device)]

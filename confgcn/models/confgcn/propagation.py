@@ -1,0 +1,79 @@
+"""The propagation matrix of a graph, uniform or from influences, and the rows of its powers.
+
+Rows are kept as long as the graph's adjacency lives: every model that propagates over a graph shares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary, ref
+
+import torch
+from torch import Tensor
+
+from confgcn.graph import Graph
+from confgcn.graph.propagation_rows import PropagationRows
+from confgcn.kernels import kernels_for
+from confgcn.sparse import SparseStructure
+
+WIDTH = 32  # entries of a row
+HOP_WIDTH = 64  # of a row of one hop, whose entries have nearly equal weights
+
+
+class Propagation:
+    r"""A random walk over the edges of a graph, R with loops and P without, and the rows of their powers.
+
+    .. math:: r_{uv} = \frac{w_{uv} s_{uv}}{1 + \sum_{u'} w_{u'v}}, \quad r_{vv} = 1 - \sum_{u \ne v} r_{uv}, \quad
+              p_{uv} = \frac{w_{uv} s_{uv}}{\sum_{u'} w_{u'v}}, \quad p_{vv} = 0
+
+    Shapes: ``influence`` (E,), r over the entries of the adjacency; ``scores`` s (E,), None for ones.
+    """
+
+    def __init__(self, adjacency: SparseStructure, edge_weight: Tensor | None, scores: Tensor | None = None) -> None:
+        kernels = kernels_for(adjacency.indices)
+        is_loop = adjacency.indices == adjacency.rows
+        weights = torch.ones(adjacency.num_entries, device=adjacency.device) if edge_weight is None else edge_weight
+        weights = weights.float().masked_fill(is_loop, 0.0)
+        totals = kernels.sum_rows(adjacency, weights).index_select(0, adjacency.rows)
+        if scores is not None:
+            weights = weights * scores
+        self.adjacency, self.edge_weight = ref(adjacency), edge_weight  # weak: it is the key that this is kept under
+        self.without_loops = weights / totals.masked_fill(totals == 0.0, 1.0)
+        self.influence = weights / (1.0 + totals)
+        self.influence = torch.where(
+            is_loop, 1.0 - kernels.sum_rows(adjacency, self.influence).index_select(0, adjacency.rows), self.influence
+        )
+        self._rows: dict[tuple[tuple[float, ...], bool], PropagationRows] = {}
+
+    def summed(self, order: int, decay: float) -> PropagationRows:
+        r"""The rows of :math:`\sum_{k=0}^{K} c_k R^k`, with :math:`c_k \propto (1 - \alpha)^k` and a sum of one."""
+        coefficients = [(1.0 - decay) ** k for k in range(order + 1)]
+        return self._built([value / sum(coefficients) for value in coefficients], loops=True)
+
+    def hop(self, number: int) -> PropagationRows:
+        """The rows of a power of P, without the paths that return to the node."""
+        return self._built([0.0] * number + [1.0], loops=False)
+
+    def _built(self, coefficients: Sequence[float], *, loops: bool) -> PropagationRows:
+        key = (tuple(coefficients), loops)
+        if key not in self._rows:
+            adjacency = self.adjacency()
+            assert adjacency is not None
+            values, width = (self.influence, WIDTH) if loops else (self.without_loops, HOP_WIDTH)
+            with torch.inference_mode(False):  # rows are used in training too
+                self._rows[key] = PropagationRows.build(
+                    adjacency, values, coefficients, width=width, without_self=not loops
+                )
+        return self._rows[key]
+
+
+_UNIFORM: WeakKeyDictionary[SparseStructure, Propagation] = WeakKeyDictionary()
+
+
+def uniform_propagation(graph: Graph) -> Propagation:
+    """All neighbours have equal influence, but for the weights of their edges."""
+    known = _UNIFORM.get(graph.adjacency)
+    if known is None or known.edge_weight is not graph.edge_weight:
+        known = Propagation(graph.adjacency, graph.edge_weight)
+        _UNIFORM[graph.adjacency] = known
+    return known

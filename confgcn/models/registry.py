@@ -42,6 +42,7 @@ METHODS = {
         "Vashishth, Yadav, Bhandari, Talukdar, AISTATS 2019",
         ("features", "graph", "confidences"),
         {
+            "propagated": "confgcn.models.confgcn.propagated:PropagatedConfGCN",
             "paper": "confgcn.models.confgcn.paper:PaperConfGCN",
             "released": "confgcn.models.confgcn.released:ReleasedConfGCN",
         },

@@ -120,10 +120,30 @@ class Targets(BaseModel):
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """Settings that a search tries: ``changes`` by name, to the model or to the recipe."""
+
+    name: str
+    changes: Mapping[str, Any]
+
+    def applied_to(self, settings: RunSettings) -> RunSettings:
+        """The settings with the changes, except to those that the user has set."""
+        changes = {key: value for key, value in self.changes.items() if key not in settings.fixed}
+        sections = {name: dict(section) for name, section in settings.sections().items()}
+        models = section_models(settings.method, settings.preset)
+        for key, value in changes.items():
+            sections[_section_of(key, models)][key] = value
+        where = f"candidate {self.name}"
+        changed = RunSettings.checked(settings.method, settings.preset, settings.settings_of, sections, where=where)
+        return replace(settings, model=changed.model, recipe=changed.recipe)
+
+
+@dataclass(frozen=True)
 class RunSettings:
     """All settings of a run, complete: what is not in the preset has its default written out.
 
-    The ``device`` to train on is not part of a run's record: a run can be continued on another one.
+    The ``device`` to train on is not part of a run's record: a run can be continued on another one. ``candidates`` are
+    those of a search, and ``fixed`` the settings that it does not change.
     """
 
     method: str
@@ -134,6 +154,8 @@ class RunSettings:
     recipe: Recipe
     targets: Targets
     device: str = "cpu"
+    candidates: tuple[Candidate, ...] = ()
+    fixed: frozenset[str] = frozenset()
 
     @property
     def method_class(self) -> type[AbstractMethod]:
@@ -141,9 +163,12 @@ class RunSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """As written into a run's config.json."""
+        return {"method": self.method, "preset": self.preset, "settings_of": self.settings_of, **self.sections()}
+
+    def sections(self) -> Sections:
+        """The settings by section."""
         checked = {name: getattr(self, name).model_dump() for name in ("data", "recipe", "targets")}
-        names = {"method": self.method, "preset": self.preset, "settings_of": self.settings_of}
-        return {**names, "data": checked["data"], "model": self.model, **checked}
+        return {"data": checked["data"], "model": self.model, **checked}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> RunSettings:
@@ -192,7 +217,8 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         sections[_section_of(key, section_models(method, name))][key] = value
     settings = RunSettings.checked(method, name, settings_of, sections, where=f"settings of {method} ({name})")
     check_batches(settings.method_class, settings.recipe)
-    return settings
+    candidates = tuple(Candidate(name, changes) for name, changes in chosen.get("candidates", {}).items())
+    return replace(settings, candidates=candidates, fixed=frozenset(overrides))
 
 
 def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -241,7 +267,7 @@ def _preset(method: str, name: str) -> dict[str, Any]:
     own: dict[str, Any] = _tables(method)[name]
     for table in (own, *own.get("datasets", {}).values()):
         for key in table:
-            if key not in (*SECTIONS, "datasets", "extends", "fallback"):
+            if key not in (*SECTIONS, "candidates", "datasets", "extends", "fallback"):
                 raise unknown_name(f"section of preset {name}", key, SECTIONS)
     if "extends" not in own:
         return own

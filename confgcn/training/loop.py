@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.metrics import count_correct, total_log_loss
-from confgcn.exceptions import DataError, DivergedError
+from confgcn.evaluation.metrics import calibrated_log_loss, count_correct, total_log_loss
+from confgcn.exceptions import DataError, DivergedError, UsageError
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, LossTerm, Prediction
@@ -21,7 +21,14 @@ from confgcn.training.group import SINGLE_PROCESS, Group, SharedParameters
 from confgcn.training.optimiser_rows import gradient_values, rows_of_sample
 from confgcn.training.recipe import Recipe
 from confgcn.training.seed import seed_epoch
-from confgcn.training.selection import SELECTION_RULES, STOPPING_RULES, Record, needs_validation
+from confgcn.training.selection import (
+    CALIBRATED_LOSS,
+    SELECTION_RULES,
+    STOPPING_RULES,
+    Record,
+    needs_calibrated_loss,
+    needs_validation,
+)
 from confgcn.training.sgd import SGD
 
 OPTIMISERS: dict[str, type[Adam | SGD]] = {"adam": Adam, "sgd": SGD}
@@ -53,6 +60,11 @@ class TrainingLoop:
     ) -> None:
         check_trainable(graph, recipe, group)
         check_batches(type(method), recipe, in_shards=graph.shard is not None or group.size > 1)
+        if group.size > 1 and needs_calibrated_loss(recipe.select, recipe.stop):
+            raise UsageError(
+                "several workers: the calibrated loss needs all predictions in one process; use "
+                "--set select=best_validation_loss --set stop=no_improvement"
+            )
         self.method, self.graph, self.recipe = method, graph, recipe
         self.callbacks, self.title, self.group = callbacks, title, group
         self.visible = graph.training_view()
@@ -194,10 +206,10 @@ class TrainingLoop:
         nodes, labels = self.visible.validation, self.validation_labels
         logits = self.predict(nodes).logits_of(nodes)
         correct, loss = self.group.sum([count_correct(logits, labels), total_log_loss(logits, labels)])
-        return {
-            "validation_accuracy": correct / self.num_validation,
-            "validation_loss": loss / self.num_validation,
-        }
+        check = {"validation_accuracy": correct / self.num_validation, "validation_loss": loss / self.num_validation}
+        if needs_calibrated_loss(self.recipe.select, self.recipe.stop):
+            check[CALIBRATED_LOSS] = calibrated_log_loss(logits, labels)
+        return check
 
     @torch.no_grad()
     def predict(self, nodes: Tensor | None = None) -> Prediction:

@@ -25,6 +25,8 @@ class Recipe(BaseModel):
 
     With a ``batch_size`` an epoch has one step for each of several samples. About so many nodes of a sample are
     counted in the loss; messages reach them from at most ``fanout`` neighbours of each node (``graph.sampling``).
+
+    With ``search`` the candidates of the preset are trained and the best are combined (``runs.search``).
     """
 
     model_config = SETTINGS
@@ -34,13 +36,14 @@ class Recipe(BaseModel):
     learning_rate: LearningRate = 0.01
     clip_norm: Positive | None = None
     evaluate_every: Count = 1
-    select: Literal["best_validation_accuracy", "best_validation_loss", "best_of_both", "last"] = (
-        "best_validation_accuracy"
-    )
-    stop: Literal["never", "no_improvement", "neither_improves", "rising_loss"] = "never"
+    select: Literal[
+        "best_validation_accuracy", "best_validation_loss", "best_calibrated_loss", "best_of_both", "last"
+    ] = "best_validation_accuracy"
+    stop: Literal["never", "no_improvement", "no_calibrated_improvement", "neither_improves", "rising_loss"] = "never"
     patience: Count = 10
     batch_size: Count | None = None
     fanout: Count = 10
+    search: bool = False
 
 
 def validated(model: type[SettingsType], values: Mapping[str, Any], *, where: str) -> SettingsType:

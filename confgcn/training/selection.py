@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 Record = dict[str, Any]  # one epoch of the history
+CALIBRATED_LOSS = "validation_calibrated_loss"  # at the temperature that gives the lowest loss
 
 
 class SelectionRule(Protocol):
@@ -35,13 +37,14 @@ class BestAccuracy:
 
 
 class BestLoss:
-    """The lowest validation loss; the first of equals."""
+    """The lowest validation loss; the first of equals. ``key``: the loss, as it is or calibrated."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str = "validation_loss") -> None:
+        self.key = key
         self.best: float | None = None
 
     def is_best(self, check: Record) -> bool:
-        loss = check["validation_loss"]
+        loss = check[self.key]
         if self.best is not None and loss >= self.best:
             return False
         self.best = loss
@@ -86,14 +89,14 @@ class Never:
 
 
 class NoImprovement:
-    """The lowest validation loss is ``patience`` or more checks old."""
+    """The lowest validation loss is ``patience`` or more checks old. ``key``: the loss, as it is or calibrated."""
 
-    def __init__(self, patience: int) -> None:
-        self.patience, self.age = patience, 0
+    def __init__(self, patience: int, key: str = "validation_loss") -> None:
+        self.patience, self.age, self.key = patience, 0, key
         self.lowest: float | None = None
 
     def stops(self, check: Record) -> bool:
-        loss = check["validation_loss"]
+        loss = check[self.key]
         if self.lowest is None or loss < self.lowest:
             self.lowest, self.age = loss, 0
         else:
@@ -132,15 +135,22 @@ class RisingLoss:
 SELECTION_RULES: dict[str, Callable[[], SelectionRule]] = {
     "best_validation_accuracy": BestAccuracy,
     "best_validation_loss": BestLoss,
+    "best_calibrated_loss": partial(BestLoss, CALIBRATED_LOSS),
     "best_of_both": BestOfBoth,
     "last": Last,
 }
 STOPPING_RULES: dict[str, Callable[[int], StoppingRule]] = {
     "never": Never,
     "no_improvement": NoImprovement,
+    "no_calibrated_improvement": partial(NoImprovement, key=CALIBRATED_LOSS),
     "neither_improves": NeitherImproves,
     "rising_loss": RisingLoss,
 }
+
+
+def needs_calibrated_loss(select: str, stop: str) -> bool:
+    """Does either rule use the calibrated loss?"""
+    return select == "best_calibrated_loss" or stop == "no_calibrated_improvement"
 
 
 def needs_validation(select: str, stop: str) -> bool:

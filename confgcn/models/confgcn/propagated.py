@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from weakref import ref
@@ -22,17 +23,19 @@ from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
 from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positive, Share, Width
 from confgcn.ops import edge_distance
+from confgcn.sparse import SparseMatrix
 
 Channels = Literal["summed", "apart", "own"]
-Influence = Literal["learned", "uniform"]
+Influence = Literal["chosen", "learned", "uniform"]
 
 HOPS = (1, 2)  # channels of ``apart``
 VIEWS = 2  # random views of a row in a step
 UNLABELLED = 200  # nodes without a training label in a step
 WARM_UP = 100  # steps until L_const has its full weight
-THRESHOLD = 1.5  # times 1/C: below it a consensus is no target
+CLEAR = 2.0, 0.75  # a consensus is a target above the smaller of 2/C and 0.75
 MEASURED_ROWS = 4096  # that the moments of columns are measured on
 BLOCK_ROWS = 4096  # predicted at a time
+DENSE_COLUMNS = 1024  # up to so many, sparse features are made dense: propagated ones have few zeros
 SMALLEST_VARIANCE = 0.01  # of a label score
 
 
@@ -60,7 +63,7 @@ class PropagatedConfGCN(InductiveMethod):
     views, sharpened, is the target that each of them follows where it is clear:
 
     .. math:: L = \frac{1}{M |V_l|} \sum_{m} \sum_{v \in V_l} - Y_v^T \log \hat{Y}_v^{(m)} + \lambda \frac{1}{M |U|}
-              \sum_{m} \sum_{v \in U} [\max_c \bar{Y}_{vc} > \theta / C] \; \| \hat{Y}_v^{(m)} - [\tilde{Y}_v] \|^2
+              \sum_{m} \sum_{v \in U} [\max_c \bar{Y}_{vc} > \theta] \; \| \hat{Y}_v^{(m)} - [\tilde{Y}_v] \|^2
     .. math:: \bar{Y}_v = \frac{1}{M} \sum_m \hat{Y}_v^{(m)}, \qquad
               \tilde{Y}_{vc} = \frac{\bar{Y}_{vc}^{1/T}}{\sum_{c'} \bar{Y}_{vc'}^{1/T}}
 
@@ -76,7 +79,8 @@ class PropagatedConfGCN(InductiveMethod):
         labelled_batch: the largest number of labelled nodes in a step.
         lambda_const, sharpening: :math:`\lambda` and T.
         weight_decay: of all weights and gains.
-        influence: ``learned`` from the label scores of other models (:meth:`learn_influence_from`), or ``uniform``.
+        influence: ``learned`` from the label scores of other models (:meth:`learn_influence_from`), or ``uniform``;
+            ``chosen``: in a search both are tried, otherwise it is uniform.
 
     Shapes: ``logits``, ``mu``, ``precision`` (N, C); ``distance``, ``influence`` (E,); ``evidence`` (N,).
     """
@@ -99,7 +103,7 @@ class PropagatedConfGCN(InductiveMethod):
         lambda_const: NonNegative = 1.0,
         sharpening: Positive = 0.3,
         weight_decay: NonNegative = 1e-2,
-        influence: Influence = "uniform",
+        influence: Influence = "chosen",
     ) -> None:
         super().__init__()
         for name, value, choices in (
@@ -131,6 +135,11 @@ class PropagatedConfGCN(InductiveMethod):
         """Use the influences that these label scores give; the teacher is not part of this model's weights."""
         self.teacher = teacher
 
+    def with_uniform_influence(self) -> PropagatedConfGCN:
+        control = copy(self)  # shares the parameters
+        control.influence, control._inputs = "uniform", None
+        return control
+
     def setup(self, graph: Graph) -> None:
         inputs = self.inputs(graph)
         rows = torch.randperm(graph.num_nodes)[:MEASURED_ROWS]
@@ -144,7 +153,7 @@ class PropagatedConfGCN(InductiveMethod):
 
     def propagation(self, graph: Graph) -> Propagation:
         """The random walk over the edges of this graph."""
-        if self.influence == "uniform" or self.teacher is None:
+        if self.influence != "learned" or self.teacher is None:
             return uniform_propagation(graph)
         return self.teacher.propagation(graph)
 
@@ -255,6 +264,8 @@ class Inputs:
             else rows(table.of(nodes)).features(self.features, unit_length=self.unit_length)
             for table in self.tables
         ]
+        if self.features.shape[1] <= DENSE_COLUMNS:
+            channels = [x if isinstance(x, Tensor) else _dense(x) for x in channels]
         return channels if self.labels is None else [*channels, self.labels.index_select(0, nodes)]
 
     def _own(self, nodes: Tensor) -> Block:
@@ -268,7 +279,7 @@ def consensus_loss(views: Tensor, sharpening: float) -> Tensor:
     with torch.no_grad():
         mean = views.mean(0)
         target = mean.log().div(sharpening).softmax(-1)
-        is_clear = mean.amax(-1) > THRESHOLD / views.shape[-1]
+        is_clear = mean.amax(-1) > min(CLEAR[0] / views.shape[-1], CLEAR[1])
     return ((views - target).square().sum(-1) * is_clear).sum()
 
 
@@ -279,6 +290,12 @@ def confident_prediction(
     precision = 1.0 / (mu * (1.0 - mu) + SMALLEST_VARIANCE)
     distance = edge_distance(graph.adjacency, mu, precision)
     return Prediction(logits, mu, precision, distance, propagation.influence, evidence=evidence)
+
+
+def _dense(matrix: SparseMatrix) -> Tensor:
+    dense = matrix.values.new_zeros(matrix.shape)
+    dense[matrix.structure.rows, matrix.structure.indices] = matrix.values
+    return dense
 
 
 def _drawn(nodes: Tensor, number: int) -> Tensor:

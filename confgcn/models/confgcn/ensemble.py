@@ -1,0 +1,90 @@
+"""The consensus of several propagated models: what the search for settings ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from confgcn.graph import Graph
+from confgcn.models.base import InductiveMethod, Prediction, Shape
+from confgcn.models.confgcn.learned_influence import LearnedInfluence
+from confgcn.models.confgcn.propagated import PropagatedConfGCN, confident_prediction
+from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
+
+
+class PropagatedEnsemble(InductiveMethod):
+    r"""A weighted mean of the predictions of propagated models, each at its own temperature.
+
+    .. math:: \mu_v = \sum_i a_i \, \mathrm{softmax}(\mathrm{logits}_v^{(i)} / T_i), \qquad \sum_i a_i = 1
+
+    The members with uniform influence teach those with learned influence: their consensus gives the influences
+    (``learned_influence``). A member that only teaches has a share :math:`a_i` of zero.
+
+    Args:
+        members: the options of each :class:`PropagatedConfGCN`.
+
+    Shapes: as of its members; ``shares`` a and ``temperatures`` T (M,).
+    """
+
+    def __init__(self, shape: Shape, members: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(PropagatedConfGCN(shape, **options) for options in members)
+        self.register_buffer("shares", torch.full((len(members),), 1.0 / max(1, len(members))))
+        self.register_buffer("temperatures", torch.ones(len(members)))
+        self.shares: Tensor
+        self.temperatures: Tensor
+        self._teach()
+
+    @classmethod
+    def of(cls, members: Sequence[PropagatedConfGCN], shares: Sequence[float], temperatures: Sequence[float]) -> Self:
+        """Of trained members."""
+        ensemble = cls.__new__(cls)
+        InductiveMethod.__init__(ensemble)
+        ensemble.members = nn.ModuleList(members)
+        ensemble.register_buffer("shares", torch.tensor(list(shares)))
+        ensemble.register_buffer("temperatures", torch.tensor(list(temperatures)))
+        ensemble._teach()
+        return ensemble
+
+    def _teach(self) -> None:
+        teachers = [member for member in self._members() if member.influence != "learned"]
+        learned = LearnedInfluence(teachers)
+        for member in self._members():
+            if member.influence == "learned":
+                member.learn_influence_from(learned)
+
+    def _members(self) -> list[PropagatedConfGCN]:
+        return [member for member in self.members if isinstance(member, PropagatedConfGCN)]
+
+    def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
+        if self.training:
+            raise NotImplementedError("an ensemble is made of trained members; train a PropagatedConfGCN instead")
+        members, shares = self._members(), self.shares.tolist()
+        used = [number for number, share in enumerate(shares) if share]
+        mu = sum(shares[i] * (members[i](graph, nodes).logits / self.temperatures[i]).softmax(-1) for i in used)
+        assert isinstance(mu, Tensor)
+        logits = mu.clamp(min=torch.finfo(mu.dtype).tiny).log()
+        if nodes is not None:
+            return Prediction(logits, nodes=nodes)
+        evidence = sum(shares[i] * members[i].evidence(graph) for i in used)
+        assert isinstance(evidence, Tensor)
+        return confident_prediction(graph, logits, mu, self.propagation(graph), evidence)
+
+    def propagation(self, graph: Graph) -> Propagation:
+        """The random walk of the members with learned influence, where there are any with a share."""
+        for member, share in zip(self._members(), self.shares.tolist(), strict=True):
+            if share and member.influence == "learned":
+                return member.propagation(graph)
+        return uniform_propagation(graph)
+
+    def with_uniform_influence(self) -> Self:
+        """The same weights, with equal influence of all neighbours."""
+        controls = [member.with_uniform_influence() for member in self._members()]
+        return type(self).of(controls, self.shares.tolist(), self.temperatures.tolist())
+
+    @property
+    def reach(self) -> int:
+        return max(member.reach for member in self._members())

@@ -8,3 +8,4 @@ MAX_SPLIT_SEED = 2**31 - 1 - MAX_SEEDS  # numpy's RandomState takes 32 bits, and
 MAX_THREADS = 1024
 MAX_SHARDS = 10_000
 MAX_WORKERS = 1_000
+MAX_MEMBERS = 100  # of an ensemble

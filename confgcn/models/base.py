@@ -109,6 +109,7 @@ class AbstractMethod(nn.Module, ABC):
 
     Attributes:
         per_node: names of the parameters that have a row for every node.
+        member_options: of an ensemble the options of each member; else None.
         supports_shards: can be trained on shards of a graph. Needs every parameter of a node in ``per_node``, and
             rows of other shards from ``graph.halo``.
         supports_samples: can be trained on samples of a graph. Needs every parameter of a node in ``per_node``, and
@@ -116,6 +117,7 @@ class AbstractMethod(nn.Module, ABC):
     """
 
     per_node: tuple[str, ...] = ()
+    member_options: list[dict[str, Any]] | None = None
     supports_shards: bool = False
     supports_samples: bool = False
 

@@ -26,6 +26,7 @@ class MethodEntry:
         summary, paper: for the list of methods.
         uses: of ``features``, ``graph`` and ``confidences``.
         presets: the classes of presets that are other models than ``where``.
+        ensembles: the classes that combine several models of a preset.
     """
 
     where: str
@@ -33,6 +34,7 @@ class MethodEntry:
     paper: str
     uses: tuple[str, ...]
     presets: Mapping[str, str] = field(default_factory=dict)
+    ensembles: Mapping[str, str] = field(default_factory=dict)
 
 
 METHODS = {
@@ -46,6 +48,7 @@ METHODS = {
             "paper": "confgcn.models.confgcn.paper:PaperConfGCN",
             "released": "confgcn.models.confgcn.released:ReleasedConfGCN",
         },
+        {"propagated": "confgcn.models.confgcn.ensemble:PropagatedEnsemble"},
     ),
     "feat": MethodEntry(
         "confgcn.models.baselines.feat:Feat",
@@ -149,6 +152,17 @@ def method_class(name: str, preset: str = "default") -> type[AbstractMethod]:
     """The class of a method under one of its presets."""
     check_method(name)
     entry = METHODS[name]
-    module, _, class_name = entry.presets.get(preset, entry.where).partition(":")
+    return _imported(entry.presets.get(preset, entry.where))
+
+
+def ensemble_class(name: str, preset: str) -> type[AbstractMethod] | None:
+    """The class that combines several models of a preset, built as ``Ensemble(shape, members)``; None without one."""
+    check_method(name)
+    where = METHODS[name].ensembles.get(preset)
+    return None if where is None else _imported(where)
+
+
+def _imported(where: str) -> type[AbstractMethod]:
+    module, _, class_name = where.partition(":")
     chosen: type[AbstractMethod] = getattr(import_module(module), class_name)
     return chosen

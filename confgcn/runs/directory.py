@@ -46,6 +46,7 @@ class RunDirectory:
         self.held_out = path / "held_out"  # likewise
         self.best_before_divergence = path / "best_before_divergence"
         self.checkpoints = path / "checkpoints"
+        self.search = path / "search"  # the candidates that a search has trained, until it has ended
         self.shards = path / "shards"  # of a training by several workers, until it has ended
 
     @property
@@ -62,6 +63,7 @@ class RunDirectory:
     def start(self, config: dict[str, Any]) -> None:
         """Make the folder and record the configuration, or check that it is the one recorded."""
         refuse_link(self.checkpoints)
+        refuse_link(self.search)
         self.path.mkdir(parents=True, exist_ok=True)
         self._remove_left_overs()
         if not self.config.is_file():
@@ -102,6 +104,19 @@ class RunDirectory:
         if self.checkpoints.is_dir() and not any(self.checkpoints.iterdir()):
             self.checkpoints.rmdir()
 
+    def clear_search(self) -> None:
+        """Remove the trained candidates of a finished run."""
+        for file in self.search.glob("candidate-*"):
+            file.unlink()
+        if self.search.is_dir() and not any(self.search.iterdir()):
+            self.search.rmdir()
+
+    def clear_unfinished(self) -> None:
+        """Remove what only an unfinished run needs."""
+        self.clear_checkpoints()
+        self.clear_search()
+        self.clear_shards()  # of several workers, if they began the run that this process has finished
+
     def clear_shards(self) -> None:
         """Remove the shards of a finished run."""
         if not self.shards.is_symlink():
@@ -110,13 +125,13 @@ class RunDirectory:
     def erase(self) -> None:
         """Remove the files of the run and no others."""
         refuse_link(self.checkpoints)
+        refuse_link(self.search)
         for member in self._members():
             member.erase()
             if not any(member.path.iterdir()):
                 member.path.rmdir()
         self._remove_left_overs()
-        self.clear_checkpoints()
-        self.clear_shards()
+        self.clear_unfinished()
         others = [file for file in self._files() if file != self.config]
         for file in (*others, self.config):  # last: it identifies the folder as that of a run if this is interrupted
             file.unlink(missing_ok=True)
@@ -139,7 +154,7 @@ class RunDirectory:
         """Remove temporary files of a process that was killed while it wrote."""
         own = {file.name for file in self._files()}
         files = [file for file in self.path.iterdir() if file.name != target_name(file.name) in own]
-        for left_over in [*files, *self.checkpoints.glob("*.tmp")]:
+        for left_over in [*files, *self.checkpoints.glob("*.tmp"), *self.search.glob("*.tmp")]:
             left_over.unlink(missing_ok=True)
         for left_over in self.path.glob(f"{self.shards.name}.*.tmp"):
             if left_over.is_dir() and not left_over.is_symlink():

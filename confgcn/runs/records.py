@@ -16,7 +16,7 @@ from confgcn.data.labels import LabelValues
 from confgcn.evaluation.scorecard import ConfidenceSummary
 from confgcn.exceptions import CorruptFileError, brief
 from confgcn.io.json_files import checked_record, read_checksummed_json, read_json, write_checksummed_json
-from confgcn.limits import MAX_SEED, MAX_SPLIT_SEED
+from confgcn.limits import MAX_MEMBERS, MAX_SEED, MAX_SPLIT_SEED
 from confgcn.models.ranges import NonNegative, Share
 from confgcn.runs.run import Run
 from confgcn.runs.settings import SECTIONS, resolve
@@ -100,6 +100,13 @@ class _NoBetterThanFeatures(_Known):
 _Notice = Annotated[_OneClass | _NoBetterThanMajority | _NoBetterThanFeatures, Field(discriminator="code")]
 
 
+class _Candidate(_Known):
+    candidate: str
+    influence: Literal["uniform", "learned"]
+    log_loss: NonNegative
+    share: Share
+
+
 class _Metrics(_Config):
     test_accuracy: Share | None
     held_out_accuracy: Share | None
@@ -122,6 +129,7 @@ class _Metrics(_Config):
     decisions: list[_Decision]
     graph_size: dict[str, Count]
     cross_fitted: bool
+    search: list[_Candidate] | None
     best_epoch: Count | None
     epochs: Count
     seconds: NonNegative
@@ -154,6 +162,7 @@ class _Model(_Known):
     shape: _Shape
     graph_sha256: str
     calibration: _Calibration | None = None  # weights kept from before a divergence have none
+    members: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_MEMBERS)] | None = None
 
 
 def read_metrics(path: Path) -> dict[str, Any]:

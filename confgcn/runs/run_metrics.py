@@ -17,13 +17,21 @@ from confgcn.runs.run import Run
 from confgcn.training.selection import Record
 
 
-def training_metrics(run: Run, best: Record | None, *, by_features: Tensor | None, started: float) -> dict[str, Any]:
+def training_metrics(
+    run: Run,
+    best: Record | None,
+    *,
+    by_features: Tensor | None,
+    started: float,
+    search: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
     """The content of metrics.json.
 
     Args:
         best: the record of the selected epoch.
         by_features: the result of :func:`confgcn.runs.features_alone.features_alone`, to compare with.
         started: when the training started, by the monotonic clock.
+        search: the candidates of a search, with their held-out log loss and share.
     """
     graph = run.prepared
     return {
@@ -45,6 +53,7 @@ def training_metrics(run: Run, best: Record | None, *, by_features: Tensor | Non
             "test": len(graph.test),
         },
         "cross_fitted": run.held_out is not None,
+        "search": search,
         "best_epoch": best["epoch"] if best else None,
         "epochs": len(run.history),
         "seconds": round(time.monotonic() - started, 3),

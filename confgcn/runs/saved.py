@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
@@ -30,13 +30,15 @@ from confgcn.io.json_files import read_checksummed_json, write_checksummed_json
 from confgcn.io.locks import check_unlocked
 from confgcn.io.tensor_files import read_tensors, write_tensors
 from confgcn.models.base import AbstractMethod, Prediction, Shape
+from confgcn.models.registry import ensemble_class
 from confgcn.runs.directory import RunDirectory, flattened
 from confgcn.runs.predictions import disagreeing_edges_table, label_errors_table, prediction_blocks
 from confgcn.runs.records import check_model_record, read_history, read_metrics
 from confgcn.runs.run import Run
-from confgcn.runs.settings import RunSettings
+from confgcn.runs.settings import RunSettings, hyperparameters
 from confgcn.runs.stored_graph import recorded_graph
 from confgcn.runs.tables import csv_blocks, csv_bytes
+from confgcn.training.recipe import validated
 from confgcn.training.seed import seeded
 from confgcn.training.selection import Record
 
@@ -89,7 +91,8 @@ def save_run(directory: RunDirectory, run: Run) -> None:
 def write_run(directory: RunDirectory, run: Run) -> None:
     """All files of a finished run but the graph."""
     write_results(directory, run)
-    write_model(directory.model, run.method, model_record(run.config, run.graph) | calibration_record(run.assessment))
+    record = model_record(run.config, run.graph) | members_record(run.method) | calibration_record(run.assessment)
+    write_model(directory.model, run.method, record)
     directory.finish(run.metrics)
 
 
@@ -151,6 +154,11 @@ def model_record(config: dict[str, Any], graph: Graph) -> dict[str, Any]:
     return {"config": config, "shape": Shape.of(graph).to_json(), "graph_sha256": graph.training_view().fingerprint}
 
 
+def members_record(method: AbstractMethod) -> dict[str, Any]:
+    """The options of the members of an ensemble."""
+    return {} if method.member_options is None else {"members": method.member_options}
+
+
 def calibration_record(assessment: Assessment) -> dict[str, Any]:
     """How logits become probabilities."""
     return {"calibration": assessment.calibration.to_json()}
@@ -176,7 +184,8 @@ def load_run(run: Path | str, *, graph: Graph | None = None, data_dir: Path | st
     config, shape = record["config"], Shape(**record["shape"])
     try:
         settings = RunSettings.from_config(config)
-        method = _rebuilt(directory.model.with_suffix(".safetensors"), tensors, settings, shape)
+        maker = _maker(settings, shape, record.get("members"))
+        method = _rebuilt(directory.model.with_suffix(".safetensors"), tensors, maker)
         calibration = _calibration(record)
     except (TypeError, RuntimeError, UsageError) as error:
         raise CorruptFileError(f"{file}: describes no method of this version ({brief(error)})") from None
@@ -234,14 +243,26 @@ def _check_finished(directory: RunDirectory) -> None:
     raise ResourceError(f"{directory.path.absolute()}: holds no finished run{hint}")
 
 
-def _rebuilt(file: Path, tensors: dict[str, Tensor], settings: RunSettings, shape: Shape) -> AbstractMethod:
-    make = settings.method_class
+def _rebuilt(file: Path, tensors: dict[str, Tensor], make: Callable[[], AbstractMethod]) -> AbstractMethod:
     with torch.device("meta"):  # a recorded size without weights of that size must not allocate memory
-        check_weights(file, tensors, make(shape, **settings.model).state_dict())
+        check_weights(file, tensors, make().state_dict())
     with seeded(0):  # the weights drawn here are replaced; the caller's random state is not advanced
-        method = make(shape, **settings.model)
+        method = make()
     method.load_state_dict(tensors)
     return method.eval()
+
+
+def _maker(settings: RunSettings, shape: Shape, members: list[dict[str, Any]] | None) -> Callable[[], AbstractMethod]:
+    """What builds the method of a run, or the ensemble that a search ended with."""
+    if members is None:
+        return lambda: settings.method_class(shape, **settings.model)
+    ensemble = ensemble_class(settings.method, settings.preset)
+    if ensemble is None:
+        raise UsageError(f"preset {settings.preset} of {settings.method} has no ensembles")
+    options = [
+        validated(hyperparameters(settings.method_class), each, where="members").model_dump() for each in members
+    ]
+    return lambda: ensemble(shape, options)
 
 
 def _calibration(record: dict[str, Any]) -> Calibration:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -12,11 +12,10 @@ from torch import Tensor
 from confgcn.evaluation.metrics import best_inverse_temperature, total_log_loss
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, Prediction
+from confgcn.models.base import Prediction
 from confgcn.models.confgcn.ensemble import PropagatedEnsemble
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
-from confgcn.runs.cross_validation import CrossFit, cross_fit, needs_cross_fitting
 from confgcn.runs.settings import Candidate, RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
@@ -26,16 +25,14 @@ from confgcn.training.selection import Record
 MOST_MEMBERS = 5  # picks of the greedy selection, which may repeat a member
 SMALLEST_GAIN = 1e-3  # of the log loss, for which another member is added
 
-Train = Callable[["Trial"], "Trained"]
-
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate with the influence it is trained with."""
+    """A candidate with the influence it is trained with; ``number`` counts the trainings of a search."""
 
     number: int
     candidate: Candidate
-    influence: str
+    influence: Literal["uniform", "learned"]
 
     @property
     def name(self) -> str:
@@ -49,8 +46,8 @@ class Trained:
 
     Attributes:
         options: of the model.
-        logits: of the held-out labels, (n, C); from trainings without the label where labels are held out in turn.
-        crossed: where labels were held out in turn.
+        best: the record of the selected epoch.
+        logits: of the labels that choose, (n, C), predicted without them.
     """
 
     trial: Trial
@@ -59,7 +56,9 @@ class Trained:
     history: list[Record]
     best: Record | None
     logits: Tensor
-    crossed: CrossFit | None = None
+
+
+Train = Callable[[Trial], Trained]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +67,12 @@ class SearchResult:
 
     Attributes:
         method: the consensus of the chosen candidates.
-        members: the options of each.
         history, best: of the candidate with the largest share.
         held_out: predictions of training nodes without their labels, where labels were held out in turn.
         record: for metrics.json: every candidate with its held-out log loss and its share.
     """
 
     method: PropagatedEnsemble
-    members: list[dict[str, Any]]
     history: list[Record]
     best: Record | None
     held_out: Prediction | None
@@ -83,83 +80,112 @@ class SearchResult:
 
 
 class Search:
-    """Train candidates with uniform influence, then the chosen ones with the influence that they teach.
+    """Train candidates with uniform influence, then the chosen ones with the influence that these teach.
 
-    ``seed`` seeds every training: a candidate's result does not depend on those before it, so that a resumed search
-    ends with the same bits.
+    Validation labels choose. Every training is seeded by ``seed``, so that a candidate's result does not depend on
+    those before it, and a resumed search ends with the same bits. A candidate that diverges is left out.
     """
 
     def __init__(self, graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int) -> None:
         self.graph, self.settings, self.callbacks, self.seed = graph, settings, callbacks, seed
-        self.is_crossed = needs_cross_fitting(graph, settings)
-        self.nodes = graph.train if self.is_crossed else graph.validation
-        self.labels = graph.labels[self.nodes]
+        self.teacher: LearnedInfluence | None = None
 
     def run(self, train: Train | None = None) -> SearchResult:
         """Train and choose; ``train`` may return a candidate that an interrupted search has trained already."""
         train = train or self.train
-        influence = self.settings.model["influence"]
-        uniform = [train(Trial(i, candidate, "uniform")) for i, candidate in enumerate(self.settings.candidates)]
-        shares = self.choose(uniform)
-        trained = uniform
-        if influence != "uniform":
-            teachers = [uniform[i] for i in shares]
-            self.teacher = LearnedInfluence([teacher.method for teacher in teachers])
-            learned = [
-                train(Trial(len(uniform) + i, uniform[i].trial.candidate, "learned"))
-                for i in shares
-                if uniform[i].method.channels != "own"
-            ]
-            trained = [*uniform, *learned]
-            shares = self.choose(trained, range(len(uniform), len(trained)) if influence == "learned" else None)
-            kept = {i: 0.0 for i, result in enumerate(uniform) if result in teachers}
-            shares = {**(kept if any(i >= len(uniform) for i in shares) else {}), **shares}
-        return self.combined(trained, shares)
+        influence, labels = self.settings.model["influence"], self.graph.labels[self.graph.validation]
+        uniform = train_all(train, [Trial(i, each, "uniform") for i, each in enumerate(self.settings.candidates)])
+        shares = chosen_shares(uniform, labels)
+        if influence == "uniform":
+            return combined(uniform, shares, labels)
+        teachers = [uniform[i] for i in shares]
+        self.teacher = LearnedInfluence([teacher.method for teacher in teachers])
+        first = len(self.settings.candidates)
+        retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.channels != "own"]
+        learned = train_all(train, [Trial(first + i, each, "learned") for i, each in enumerate(retrained)])
+        trained = [*uniform, *learned]
+        only = range(len(uniform), len(trained)) if influence == "learned" and learned else range(len(trained))
+        final = chosen_shares(trained, labels, only)
+        if any(i >= len(uniform) for i in final):
+            final = {**dict.fromkeys(shares, 0.0), **final}  # the teachers are part of the model
+        return combined(trained, final, labels)
 
     def train(self, trial: Trial) -> Trained:
         """Train one candidate."""
         settings = self.settings_of(trial)
-        with seeded(self.seed):
-            loop = self._loop(trial, settings, self.graph)
-            loop.fit()
-        logits = loop.predict(self.nodes).logits_of(self.nodes)
-        assert isinstance(loop.method, PropagatedConfGCN)
-        return Trained(trial, settings.model, loop.method, loop.history, loop.best, logits)
+        loop = self.trained_loop(trial, settings, self.graph)
+        nodes = self.graph.validation
+        return Trained(trial, settings.model, propagated(loop), loop.history, loop.best, loop.predict(nodes).logits)
 
     def settings_of(self, trial: Trial) -> RunSettings:
-        """The settings of a candidate: those of the run, where the user has not set them."""
+        """The settings of a candidate."""
         settings = trial.candidate.applied_to(self.settings)
         return replace(settings, model={**settings.model, "influence": trial.influence})
 
-    def _loop(self, trial: Trial, settings: RunSettings, graph: Graph) -> TrainingLoop:
-        method = make_method(graph, settings)
+    def new_method(self, trial: Trial, settings: RunSettings) -> PropagatedConfGCN:
+        """A candidate before its training."""
+        method = make_method(self.graph, settings)
         assert isinstance(method, PropagatedConfGCN)
         if trial.influence == "learned":
+            assert self.teacher is not None
             method.learn_influence_from(self.teacher)
+        return method
+
+    def trained_loop(self, trial: Trial, settings: RunSettings, graph: Graph) -> TrainingLoop:
+        """The loop that has trained a candidate on this graph."""
         title = f"candidate {trial.number + 1}: {trial.name}"
-        return TrainingLoop(method, graph, settings.recipe, self.callbacks, title=title, device=settings.device)
+        with seeded(self.seed):
+            method = self.new_method(trial, settings)
+            loop = TrainingLoop(method, graph, settings.recipe, self.callbacks, title=title, device=settings.device)
+            loop.fit()
+        loop.release()
+        return loop
 
-    def choose(self, trained: Sequence[Trained], among: Sequence[int] | None = None) -> dict[int, float]:
-        """The shares of the chosen candidates by number: see :func:`greedy_shares`."""
-        probabilities = [calibrated(result.logits, self.labels) for result in trained]
-        return greedy_shares(probabilities, self.labels, range(len(trained)) if among is None else among)
 
-    def combined(self, trained: Sequence[Trained], shares: dict[int, float]) -> SearchResult:
-        """The consensus of the chosen candidates."""
-        members = [trained[i] for i in shares]
-        temperatures = [1.0 / best_inverse_temperature(member.logits, self.labels) for member in members]
-        ensemble = PropagatedEnsemble.of([member.method for member in members], list(shares.values()), temperatures)
-        main = trained[max(shares, key=lambda i: shares[i])]
-        record = [
-            {
-                "candidate": result.trial.name,
-                "influence": result.trial.influence,
-                "log_loss": log_loss(calibrated(result.logits, self.labels), self.labels),
-                "share": shares.get(number, 0.0),
-            }
-            for number, result in enumerate(trained)
-        ]
-        return SearchResult(ensemble, [m.options for m in members], main.history, main.best, None, record)
+def train_all(train: Train, trials: Sequence[Trial]) -> list[Trained]:
+    """Those that do not diverge; the last error where all do."""
+    trained, last = [], None
+    for trial in trials:
+        try:
+            trained.append(train(trial))
+        except DivergedError as error:
+            last = error
+    if last is not None and not trained:
+        raise last
+    return trained
+
+
+def propagated(loop: TrainingLoop) -> PropagatedConfGCN:
+    assert isinstance(loop.method, PropagatedConfGCN)
+    return loop.method
+
+
+def combined(trained: Sequence[Trained], shares: Mapping[int, float], labels: Tensor) -> SearchResult:
+    """The consensus of the chosen candidates."""
+    members = [trained[i] for i in shares]
+    method = PropagatedEnsemble.of(
+        [member.method for member in members],
+        [member.options for member in members],
+        list(shares.values()),
+        [1.0 / best_inverse_temperature(member.logits, labels) for member in members],
+    )
+    record = [
+        {
+            "candidate": result.trial.candidate.name,
+            "influence": result.trial.influence,
+            "log_loss": log_loss(calibrated(result.logits, labels), labels),
+            "share": shares.get(number, 0.0),
+        }
+        for number, result in enumerate(trained)
+    ]
+    main = trained[max(shares, key=lambda i: shares[i])]
+    return SearchResult(method, main.history, main.best, None, record)
+
+
+def chosen_shares(trained: Sequence[Trained], labels: Tensor, among: Iterable[int] | None = None) -> dict[int, float]:
+    """The shares of the chosen candidates by number: see :func:`greedy_shares`."""
+    probabilities = [calibrated(result.logits, labels) for result in trained]
+    return greedy_shares(probabilities, labels, list(range(len(trained)) if among is None else among))
 
 
 def calibrated(logits: Tensor, labels: Tensor) -> Tensor:

@@ -158,6 +158,11 @@ class RunSettings:
     fixed: frozenset[str] = frozenset()
 
     @property
+    def searches(self) -> bool:
+        """Are the candidates of the preset trained and the best combined?"""
+        return self.recipe.search and bool(self.candidates)
+
+    @property
     def method_class(self) -> type[AbstractMethod]:
         return method_class(self.method, self.preset)
 

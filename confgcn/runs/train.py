@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -13,33 +14,44 @@ from typing import Any
 import torch
 
 from confgcn import kernels
+from confgcn.evaluation.metrics import accuracy
 from confgcn.evaluation.scorecard import CLASS_METRICS
 from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
+from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.formatting import held_out_text
 from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
+from confgcn.runs.crossed_search import crossed_search
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.features_alone import features_alone
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
-from confgcn.runs.run import Run
+from confgcn.runs.run import Run, finite_prediction
 from confgcn.runs.run_metrics import training_metrics
+from confgcn.runs.search import Search
+from confgcn.runs.search_files import SavedCandidates
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
+from confgcn.training.selection import Record
 
 CLASS_METRICS_OF_SPLITS = tuple(
     f"{split}_{name}" for split in ("test", "certify", "validation", "held_out") for name in CLASS_METRICS
 )
 
 Notify = Callable[[str], None]
+
+WITHOUT_VALIDATION = (
+    "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all are "
+    "trained on; guarantees are approximate, nothing is certified"
+)
 
 
 def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
@@ -128,8 +140,7 @@ def run_once(
     for damage in directory.discard_damage():
         notify(f"{damage}; the run is trained again")
     if directory.finished:
-        directory.clear_checkpoints()  # left by a process that was killed when it had just written its metrics
-        directory.clear_shards()
+        directory.clear_unfinished()  # left by a process that was killed when it had just written its metrics
         return read_metrics(directory.metrics)
     if copy:
         saved.write_graph_copy(directory, graph)
@@ -137,17 +148,21 @@ def run_once(
         notify(notice)
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
-    crossed = cross_fit_where_needed(prepared, settings, [*callbacks, StopOnSignal(stop)], seed=seed, notify=notify)
-    with seeded(seed):
-        loop = _final_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
-        for notice in resume_from(directory.checkpoints, loop):
-            notify(notice)
-        with _best_kept(directory, loop, config, graph):
-            loop.fit()
-    finished = _finished(graph, loop, crossed, config, settings, started=started, notify=notify)
+    stopping = [*callbacks, StopOnSignal(stop)]
+    if settings.searches:
+        fitted = _searched(prepared, settings, stopping, seed=seed, notify=notify, folder=directory.search)
+    else:
+        crossed = cross_fit_where_needed(prepared, settings, stopping, seed=seed, notify=notify)
+        with seeded(seed):
+            loop = _final_loop(prepared, settings, crossed, [*callbacks, Checkpointer(directory.checkpoints, stop)])
+            for notice in resume_from(directory.checkpoints, loop):
+                notify(notice)
+            with _best_kept(directory, loop, config, graph):
+                loop.fit()
+        fitted = Fitted.of(loop, crossed)
+    finished = _finished(graph, prepared, fitted, config, settings, started=started, notify=notify)
     saved.write_run(directory, finished)
-    directory.clear_checkpoints()
-    directory.clear_shards()  # of several workers, if they began the run that this process has finished
+    directory.clear_unfinished()
     return finished.metrics
 
 
@@ -160,11 +175,15 @@ def fit_in_memory(
     check_fittable(prepared, settings)
     with torch.device("meta"):
         check_memory(make_method(prepared, settings))
-    crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
-    with seeded(seed):
-        loop = _final_loop(prepared, settings, crossed, callbacks)
-        loop.fit()
-    return _finished(graph, loop, crossed, config, settings, started=started, notify=notify)
+    if settings.searches:
+        fitted = _searched(prepared, settings, callbacks, seed=seed, notify=notify)
+    else:
+        crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
+        with seeded(seed):
+            loop = _final_loop(prepared, settings, crossed, callbacks)
+            loop.fit()
+        fitted = Fitted.of(loop, crossed)
+    return _finished(graph, prepared, fitted, config, settings, started=started, notify=notify)
 
 
 def _final_loop(
@@ -174,25 +193,66 @@ def _final_loop(
     return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks, device=settings.device)
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A trained method: by one training, or by a search, whose ``record`` of candidates is then not None."""
+
+    method: AbstractMethod
+    prediction: Prediction
+    history: list[Record]
+    best: Record | None
+    held_out: Prediction | None = None
+    record: list[dict[str, Any]] | None = None
+
+    @classmethod
+    def of(cls, loop: TrainingLoop, crossed: CrossFit | None) -> Fitted:
+        """Of a training that has ended."""
+        loop.release()  # before the prediction: what only training needs is most of the memory
+        held_out = crossed.prediction if crossed else None
+        return cls(loop.method, loop.predict(), loop.history, loop.best, held_out)
+
+
+def _searched(
+    graph: Graph,
+    settings: RunSettings,
+    callbacks: Sequence[Callback],
+    *,
+    seed: int,
+    notify: Notify,
+    folder: Path | None = None,
+) -> Fitted:
+    """Search for settings; candidates that an interrupted search has trained are read from the folder."""
+    if needs_cross_fitting(graph, settings):
+        notify(WITHOUT_VALIDATION)
+        result = crossed_search(graph, settings, callbacks, seed=seed)
+    else:
+        search = Search(graph, settings, callbacks, seed=seed)
+        result = search.run(None if folder is None else SavedCandidates(folder, search).train)
+    prediction = finite_prediction(result.method, graph)
+    best = result.best
+    if best is not None and len(graph.validation):
+        logits = prediction.logits[graph.validation]
+        best = {**best, "validation_accuracy": accuracy(logits, graph.labels[graph.validation])}
+    return Fitted(result.method, prediction, result.history, best, result.held_out, result.record)
+
+
 def _finished(
     graph: Graph,
-    loop: TrainingLoop,
-    crossed: CrossFit | None,
+    prepared: Graph,
+    fitted: Fitted,
     config: dict[str, Any],
     settings: RunSettings,
     *,
     started: float,
     notify: Notify,
 ) -> Run:
-    """The run of a loop that has ended, with its metrics; ``graph`` is as it was loaded."""
-    loop.release()  # before the prediction: what only training needs is most of the memory
-    held_out = crossed.prediction if crossed else None
-    run = Run(config, settings, loop.method, graph=graph, history=loop.history, held_out=held_out)
-    run.prepared, run.prediction = loop.graph, loop.predict()
+    """The run of a training that has ended, with its metrics; ``graph`` is as it was loaded."""
+    run = Run(config, settings, fitted.method, graph=graph, history=fitted.history, held_out=fitted.held_out)
+    run.prepared, run.prediction = prepared, fitted.prediction
     notify_held_out(run, notify)
-    held_out_nodes = run.assessment.held_out.nodes if crossed is None else None
+    held_out_nodes = run.assessment.held_out.nodes if fitted.held_out is None else None
     by_features = features_alone(run.prepared, held_out_nodes, seed=config["seed"])
-    run.metrics = training_metrics(run, loop.best, by_features=by_features, started=started)
+    run.metrics = training_metrics(run, fitted.best, by_features=by_features, started=started, search=fitted.record)
     return run
 
 
@@ -211,10 +271,7 @@ def cross_fit_where_needed(
     """Cross-fit where there are no validation nodes and the recipe needs them; else None."""
     if not needs_cross_fitting(graph, settings):
         return None
-    notify(
-        "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all "
-        "are trained on; guarantees are approximate, nothing is certified"
-    )
+    notify(WITHOUT_VALIDATION)
     return cross_fit(graph, settings, callbacks, seed=seed)
 
 

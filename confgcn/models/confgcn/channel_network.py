@@ -69,6 +69,7 @@ class ChannelNetwork(nn.Module):
 
     def _first(self, number: int, channel: Block) -> Tensor:
         layer = self.first[number]
+        assert isinstance(layer, Linear)
         weight, rate = layer.weight, self.dropout if self.training else 0.0
         if self.normalise != "none":
             mean, deviation = getattr(self, f"mean_{number}"), getattr(self, f"deviation_{number}")

@@ -32,6 +32,7 @@ class PropagatedEnsemble(InductiveMethod):
     def __init__(self, shape: Shape, members: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
         self.members = nn.ModuleList(PropagatedConfGCN(shape, **options) for options in members)
+        self.member_options = [dict(options) for options in members]
         self.register_buffer("shares", torch.full((len(members),), 1.0 / max(1, len(members))))
         self.register_buffer("temperatures", torch.ones(len(members)))
         self.shares: Tensor
@@ -39,13 +40,18 @@ class PropagatedEnsemble(InductiveMethod):
         self._teach()
 
     @classmethod
-    def of(cls, members: Sequence[PropagatedConfGCN], shares: Sequence[float], temperatures: Sequence[float]) -> Self:
-        """Of trained members."""
-        ensemble = cls.__new__(cls)
-        InductiveMethod.__init__(ensemble)
+    def of(
+        cls,
+        members: Sequence[PropagatedConfGCN],
+        options: Sequence[Mapping[str, Any]],
+        shares: Sequence[float],
+        temperatures: Sequence[float],
+    ) -> Self:
+        """Of trained members and their options."""
+        ensemble = cls(members[0].shape, [])
         ensemble.members = nn.ModuleList(members)
-        ensemble.register_buffer("shares", torch.tensor(list(shares)))
-        ensemble.register_buffer("temperatures", torch.tensor(list(temperatures)))
+        ensemble.member_options = [dict(each) for each in options]
+        ensemble.shares, ensemble.temperatures = torch.tensor(list(shares)), torch.tensor(list(temperatures))
         ensemble._teach()
         return ensemble
 
@@ -83,7 +89,8 @@ class PropagatedEnsemble(InductiveMethod):
     def with_uniform_influence(self) -> Self:
         """The same weights, with equal influence of all neighbours."""
         controls = [member.with_uniform_influence() for member in self._members()]
-        return type(self).of(controls, self.shares.tolist(), self.temperatures.tolist())
+        options = self.member_options or []
+        return type(self).of(controls, options, self.shares.tolist(), self.temperatures.tolist())
 
     @property
     def reach(self) -> int:

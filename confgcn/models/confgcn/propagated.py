@@ -117,6 +117,7 @@ class PropagatedConfGCN(InductiveMethod):
         self.labelled_batch, self.lambda_const, self.sharpening = labelled_batch, lambda_const, sharpening
         self.weight_decay = weight_decay
         self.influence: Influence = influence
+        self.shape = shape
         widths = [shape.num_features] * (1 + len(HOPS) if channels == "apart" else 1)
         self.network = ChannelNetwork(
             [*widths, *([2 * shape.num_classes + 3] if label_channel else [])],
@@ -215,7 +216,9 @@ class PropagatedConfGCN(InductiveMethod):
         )
         others = views[:, ~is_labelled].softmax(-1)
         ramp = min(1.0, int(self.steps) / WARM_UP)
-        const = LossTerm(consensus_loss(others, self.sharpening), max(1, others[..., 0].numel()), ramp * self.lambda_const)
+        const = LossTerm(
+            consensus_loss(others, self.sharpening), max(1, others[..., 0].numel()), ramp * self.lambda_const
+        )
         return objective(cross=LossTerm(cross, count), const=const)
 
     def parameter_groups(self) -> list[dict[str, Any]]:

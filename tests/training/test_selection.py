@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from confgcn.training.recipe import Recipe
-from confgcn.training.selection import SELECTION_RULES, STOPPING_RULES, Record, needs_validation
+from confgcn.training.selection import CALIBRATED_LOSS, SELECTION_RULES, STOPPING_RULES, Record, needs_validation
 
 
 def checks(*pairs: tuple[float, float]) -> list[Record]:
-    return [{"validation_accuracy": accuracy, "validation_loss": loss} for accuracy, loss in pairs]
+    """The calibrated loss is the loss: the rules are to differ in the key only."""
+    return [
+        {"validation_accuracy": accuracy, "validation_loss": loss, CALIBRATED_LOSS: loss} for accuracy, loss in pairs
+    ]
 
 
 def stops_after(rule: str, history: list[Record], patience: int = 3) -> bool:
@@ -31,6 +34,8 @@ def is_best(rule: str, history: list[Record]) -> bool:
         ("no_improvement", (1, 2, 3), False),
         ("no_improvement", (1, 2, 3, 4), True),
         ("no_improvement", (1, 1, 1, 1), True),
+        ("no_calibrated_improvement", (1, 2, 3), False),
+        ("no_calibrated_improvement", (1, 2, 3, 4), True),
         ("rising_loss", (1, 2, 3), False),
         ("rising_loss", (3, 2, 1, 2.1), True),
         ("rising_loss", (3, 2, 1, 2.0), False),
@@ -49,6 +54,8 @@ def test_stopping_with_a_patience_of_three(rule: str, history: tuple[float, ...]
         ("best_validation_loss", [(0.5, 2), (0.1, 1)], True),
         ("best_validation_loss", [(0.5, 1), (0.9, 1)], False),
         ("best_validation_loss", [(0.5, 1), (0.5, 3), (0.5, 2)], False),
+        ("best_calibrated_loss", [(0.5, 2), (0.1, 1)], True),
+        ("best_calibrated_loss", [(0.5, 1), (0.9, 1)], False),
         ("best_of_both", [(0.5, 1), (0.5, 1)], True),
         ("best_of_both", [(0.5, 1), (0.6, 1.1)], False),
         ("best_of_both", [(0.5, 1), (0.4, 0.9)], False),

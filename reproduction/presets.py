@@ -18,6 +18,7 @@ NOTE = "Cells without a run are empty."
 DATASETS = PAPER_GRAPHS
 DROPOUT = 0.5
 COMPARED_ELSEWHERE = ("mlp", "sage", "appnp")  # methods that the paper does not have: reproduction/robustness.py
+PRESETS_ELSEWHERE = {("confgcn", "propagated")}  # a model that the paper does not have
 LIMITS = (
     PAPER,
     PAPER.changed("with `normalisation=softmax`", normalisation="softmax"),
@@ -38,6 +39,7 @@ def jobs(scope: Scope) -> list[Job]:
 def others() -> list[Variant]:
     """The presets of the paper's methods that neither Table 2 nor the tables of confidences show."""
     shown = {(variant.method, variant.settings(DATASETS[0]).preset) for variant in (*VARIANTS, CONSENSUS)}
+    shown |= PRESETS_ELSEWHERE
     methods = [method for method in METHODS if method not in COMPARED_ELSEWHERE]
     pairs = [(method, preset) for method in methods for preset in preset_names(method)]
     return [

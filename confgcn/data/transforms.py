@@ -81,7 +81,7 @@ def _scaled_rows(features: Features, power: int) -> Features:
     if isinstance(features, SparseMatrix):
         values = features.values.double()  # a sum of float32 numbers can overflow
         sums = features.with_values(values.abs() ** power).row_sums()[features.structure.rows]
-        return features.with_values(_divided(values, sums ** (1 / power)))
+        return features.with_values(_divided(values, sums ** (1 / power)).to(features.values.dtype))
     return _in_blocks(features, lambda rows: _divided(rows, _norms(rows, power)))
 
 
@@ -92,7 +92,8 @@ def _norms(rows: Tensor, power: int) -> Tensor:
 
 def _scaled_columns(features: Features, mean: Tensor, deviation: Tensor) -> Features:
     if isinstance(features, SparseMatrix):
-        return features.with_values(_divided(features.values.double(), deviation[features.structure.indices]))
+        values = _divided(features.values.double(), deviation[features.structure.indices])
+        return features.with_values(values.to(features.values.dtype))
     return _in_blocks(features, lambda rows: _divided(rows - mean, deviation))
 
 
@@ -112,7 +113,7 @@ def _moments(features: Features) -> tuple[Tensor, Tensor]:
 
 def _in_blocks(features: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     """Apply a function to blocks of rows in double precision; only one block is held in double precision."""
-    changed = torch.empty(features.shape, dtype=torch.float32)
+    changed = torch.empty_like(features)
     first = 0
     for rows in _blocks(features):
         changed[first : first + len(rows)] = change(rows)
@@ -129,4 +130,4 @@ def _column_sums(values: Tensor, columns: Tensor, shape: tuple[int, int]) -> Ten
 
 
 def _divided(values: Tensor, norms: Tensor) -> Tensor:
-    return torch.where(norms > 0, values / norms, 0.0).float()
+    return torch.where(norms > 0, values / norms, 0.0)

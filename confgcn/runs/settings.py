@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -142,8 +142,8 @@ class Candidate:
 class RunSettings:
     """All settings of a run, complete: what is not in the preset has its default written out.
 
-    The ``device`` to train on is not part of a run's record: a run can be continued on another one. ``candidates`` are
-    those of a search, and ``fixed`` the settings that it does not change.
+    Three are not part of a run's record and are not compared: the ``device`` to train on, since a run can be continued
+    on another one; the ``candidates`` of a search, and ``fixed``, the settings that it does not change.
     """
 
     method: str
@@ -153,9 +153,9 @@ class RunSettings:
     model: dict[str, Any]
     recipe: Recipe
     targets: Targets
-    device: str = "cpu"
-    candidates: tuple[Candidate, ...] = ()
-    fixed: frozenset[str] = frozenset()
+    device: str = field(default="cpu", compare=False)
+    candidates: tuple[Candidate, ...] = field(default=(), compare=False)
+    fixed: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def searches(self) -> bool:

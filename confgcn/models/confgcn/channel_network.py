@@ -16,7 +16,7 @@ Block = Tensor | SparseMatrix
 Normalise = Literal["none", "columns", "gains"]
 
 HIDDEN_DROPOUT = 0.5
-SMALLEST_DEVIATION = 1e-6
+SMALLEST_DEVIATION = 1e-6  # over the root mean square: below it, float32 numbers count as equal
 
 
 class ChannelNetwork(nn.Module):
@@ -91,13 +91,14 @@ class ChannelNetwork(nn.Module):
 
 
 def _column_moments(channel: Block) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of every column; of constant columns one, so that they become zero."""
+    """Mean and standard deviation of every column, in double precision; the deviation of a constant column is one."""
     if isinstance(channel, SparseMatrix):
-        columns, values, count = channel.structure.indices, channel.values, channel.shape[0]
+        columns, values, count = channel.structure.indices, channel.values.double(), channel.shape[0]
         zeros = values.new_zeros(channel.shape[1])
         mean = zeros.index_add(0, columns, values) / count
         square = zeros.index_add(0, columns, values.square()) / count
         deviation = (square - mean.square()).clamp(min=0.0).sqrt()
     else:
-        mean, deviation = channel.mean(0), channel.std(0, correction=0)
-    return mean, torch.where(deviation < SMALLEST_DEVIATION, 1.0, deviation)
+        values = channel.double()  # a square of a float32 number can overflow
+        mean, square, deviation = values.mean(0), values.square().mean(0), values.std(0, correction=0)
+    return mean, torch.where(deviation <= SMALLEST_DEVIATION * square.sqrt(), 1.0, deviation)

@@ -38,6 +38,7 @@ class PropagatedEnsemble(InductiveMethod):
         self.shares: Tensor
         self.temperatures: Tensor
         self._teach()
+        self.register_load_state_dict_post_hook(_teach_again)  # type: ignore[no-untyped-call]
 
     @classmethod
     def of(
@@ -53,7 +54,7 @@ class PropagatedEnsemble(InductiveMethod):
         ensemble.member_options = [dict(each) for each in options]
         ensemble.shares, ensemble.temperatures = torch.tensor(list(shares)), torch.tensor(list(temperatures))
         ensemble._teach()
-        return ensemble
+        return ensemble.eval()
 
     def _teach(self) -> None:
         teachers = [member for member in self._members() if member.influence != "learned"]
@@ -95,3 +96,8 @@ class PropagatedEnsemble(InductiveMethod):
     @property
     def reach(self) -> int:
         return max(member.reach for member in self._members())
+
+
+def _teach_again(ensemble: PropagatedEnsemble, _: object) -> None:
+    """Influences follow the weights that were loaded."""
+    ensemble._teach()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 from weakref import ref
 
 import torch
@@ -14,6 +16,7 @@ from confgcn.kernels import kernels_for
 from confgcn.models.base import AbstractMethod
 from confgcn.models.confgcn.compatibility import estimate_compatibility
 from confgcn.models.confgcn.propagation import Propagation
+from confgcn.sparse import SparseMatrix, SparseStructure
 
 
 class LearnedInfluence:
@@ -29,17 +32,17 @@ class LearnedInfluence:
 
     def __init__(self, models: Sequence[AbstractMethod]) -> None:
         self.models = tuple(models)
-        self._known: tuple[ref[object], ref[object], Propagation] | None = None
+        self._known: tuple[_Inputs, Propagation] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known": None}  # copied and pickled without what is kept of a graph
 
     def propagation(self, graph: Graph) -> Propagation:
-        """The random walk on this graph; kept as long as edges and features are the same."""
-        known = self._known
-        if known is not None and known[0]() is graph.adjacency and known[1]() is graph.features:
-            return known[2]
-        scores = edge_scores(graph, self.label_scores(graph), estimate_compatibility(graph))
-        propagation = Propagation(graph.adjacency, graph.edge_weight, scores)
-        self._known = (ref(graph.adjacency), ref(graph.features), propagation)
-        return propagation
+        """The random walk on this graph; kept as long as edges, features and training labels are the same."""
+        if self._known is None or not self._known[0].are_of(graph):
+            scores = edge_scores(graph, self.label_scores(graph), estimate_compatibility(graph))
+            self._known = (_Inputs.of(graph), Propagation(graph, scores))
+        return self._known[1]
 
     @torch.no_grad()
     def label_scores(self, graph: Graph) -> Tensor:
@@ -49,7 +52,32 @@ class LearnedInfluence:
         return mu.index_copy(0, graph.train, labels)
 
 
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """What the influences of a graph depend on: training labels by value, the others by identity."""
+
+    adjacency: ref[SparseStructure]
+    features: ref[Tensor | SparseMatrix]
+    edge_weight: Tensor | None
+    train: Tensor
+    train_labels: Tensor
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Inputs:
+        return cls(ref(graph.adjacency), ref(graph.features), graph.edge_weight, graph.train, graph.train_labels)
+
+    def are_of(self, graph: Graph) -> bool:
+        same_tensors = self.adjacency() is graph.adjacency and self.features() is graph.features
+        return (
+            same_tensors
+            and self.edge_weight is graph.edge_weight
+            and torch.equal(self.train, graph.train)
+            and torch.equal(self.train_labels, graph.train_labels)
+        )
+
+
 def edge_scores(graph: Graph, mu: Tensor, compatibility: Tensor) -> Tensor:
     """s of every edge, (E,)."""
-    likelihood = kernels_for(mu).entry_products(graph.adjacency, mu @ compatibility, mu) * graph.num_classes
+    mu_over = mu @ compatibility.to(mu)
+    likelihood = kernels_for(mu).entry_products(graph.adjacency, mu_over, mu) * graph.num_classes
     return likelihood / (1.0 + likelihood)

@@ -20,7 +20,7 @@ from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape, ob
 from confgcn.models.confgcn.channel_network import Block, ChannelNetwork, Normalise
 from confgcn.models.confgcn.label_channel import label_channel
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
-from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
+from confgcn.models.confgcn.propagation import Propagation, feature_type, uniform_propagation
 from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positive, Share, Width
 from confgcn.ops import edge_distance
 from confgcn.sparse import SparseMatrix
@@ -132,9 +132,12 @@ class PropagatedConfGCN(InductiveMethod):
         self.teacher: LearnedInfluence | None = None
         self._inputs: Inputs | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_inputs": None}  # copied and pickled without what is kept of a graph
+
     def learn_influence_from(self, teacher: LearnedInfluence) -> None:
         """Use the influences that these label scores give; the teacher is not part of this model's weights."""
-        self.teacher = teacher
+        self.teacher, self._inputs = teacher, None
 
     def with_uniform_influence(self) -> PropagatedConfGCN:
         control = copy(self)  # shares the parameters
@@ -195,7 +198,8 @@ class PropagatedConfGCN(InductiveMethod):
 
     def evidence(self, graph: Graph) -> Tensor:
         """The share of a node's row that is of labelled nodes, (N,)."""
-        is_labelled = torch.zeros(graph.num_nodes, 1, device=graph.device).index_fill_(0, graph.train, 1.0)
+        zeros = torch.zeros(graph.num_nodes, 1, dtype=feature_type(graph), device=graph.device)
+        is_labelled = zeros.index_fill_(0, graph.train, 1.0)
         table = self.inputs(graph).tables[-1]
         if table is None:
             return is_labelled.squeeze(1)

@@ -14,7 +14,7 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.kernels import kernels_for
-from confgcn.sparse import SparseStructure
+from confgcn.sparse import SparseMatrix, SparseStructure
 
 WIDTH = 32  # entries of a row
 HOP_WIDTH = 64  # of a row of one hop, whose entries have nearly equal weights
@@ -26,24 +26,30 @@ class Propagation:
     .. math:: r_{uv} = \frac{w_{uv} s_{uv}}{1 + \sum_{u'} w_{u'v}}, \quad r_{vv} = 1 - \sum_{u \ne v} r_{uv}, \quad
               p_{uv} = \frac{w_{uv} s_{uv}}{\sum_{u'} w_{u'v}}, \quad p_{vv} = 0
 
-    Shapes: ``influence`` (E,), r over the entries of the adjacency; ``scores`` s (E,), None for ones.
+    Shapes: ``influence`` (E,), r over the entries of the adjacency, and ``without_loops`` (E,), p; both in the type of
+    the graph's features. ``scores`` s (E,), None for ones.
     """
 
-    def __init__(self, adjacency: SparseStructure, edge_weight: Tensor | None, scores: Tensor | None = None) -> None:
-        kernels = kernels_for(adjacency.indices)
+    def __init__(self, graph: Graph, scores: Tensor | None = None) -> None:
+        adjacency = graph.adjacency
         is_loop = adjacency.indices == adjacency.rows
-        weights = torch.ones(adjacency.num_entries, device=adjacency.device) if edge_weight is None else edge_weight
-        weights = weights.float().masked_fill(is_loop, 0.0)
-        totals = kernels.sum_rows(adjacency, weights).index_select(0, adjacency.rows)
+        ones = torch.ones(adjacency.num_entries, device=adjacency.device)
+        weights = ones if graph.edge_weight is None else graph.edge_weight
+        weights = weights.double().masked_fill(is_loop, 0.0)  # a sum of float32 weights can overflow
+        totals = self._spread_sums(adjacency, weights)
         if scores is not None:
             weights = weights * scores
-        self.adjacency, self.edge_weight = ref(adjacency), edge_weight  # weak: it is the key that this is kept under
-        self.without_loops = weights / totals.masked_fill(totals == 0.0, 1.0)
-        self.influence = weights / (1.0 + totals)
-        self.influence = torch.where(
-            is_loop, 1.0 - kernels.sum_rows(adjacency, self.influence).index_select(0, adjacency.rows), self.influence
-        )
+        influence = weights / (1.0 + totals)
+        own = (1.0 - self._spread_sums(adjacency, influence)).clamp(min=0.0)  # rounding
+        self.adjacency, self.edge_weight = ref(adjacency), graph.edge_weight  # weak: the key that this is kept under
+        self.influence = torch.where(is_loop, own, influence).to(feature_type(graph))
+        self.without_loops = (weights / totals.masked_fill(totals == 0.0, 1.0)).to(feature_type(graph))
         self._rows: dict[tuple[tuple[float, ...], bool], PropagationRows] = {}
+
+    @staticmethod
+    def _spread_sums(adjacency: SparseStructure, values: Tensor) -> Tensor:
+        """For every entry the sum of the values in its row, (E,)."""
+        return kernels_for(values).sum_rows(adjacency, values).index_select(0, adjacency.rows)
 
     def summed(self, order: int, decay: float) -> PropagationRows:
         r"""The rows of :math:`\sum_{k=0}^{K} c_k R^k`, with :math:`c_k \propto (1 - \alpha)^k` and a sum of one."""
@@ -73,7 +79,14 @@ _UNIFORM: WeakKeyDictionary[SparseStructure, Propagation] = WeakKeyDictionary()
 def uniform_propagation(graph: Graph) -> Propagation:
     """All neighbours have equal influence, but for the weights of their edges."""
     known = _UNIFORM.get(graph.adjacency)
-    if known is None or known.edge_weight is not graph.edge_weight:
-        known = Propagation(graph.adjacency, graph.edge_weight)
+    is_current = known is not None and known.edge_weight is graph.edge_weight
+    if known is None or not is_current or known.influence.dtype != feature_type(graph):
+        known = Propagation(graph)
         _UNIFORM[graph.adjacency] = known
     return known
+
+
+def feature_type(graph: Graph) -> torch.dtype:
+    """The floating-point type of the graph's features."""
+    features = graph.features
+    return features.values.dtype if isinstance(features, SparseMatrix) else features.dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,14 +72,23 @@ _VERSIONS = {
 }
 
 
-def check_memory(method: nn.Module) -> None:
-    """Refuse a method whose parameters alone cannot be trained here; it may be on torch's meta device."""
-    needed = COPIES * sum(p.numel() * p.element_size() for p in method.parameters())
+def check_memory(method: nn.Module, kept: Sequence[nn.Module] = ()) -> None:
+    """Refuse a method whose parameters alone cannot be trained here; it may be on torch's meta device.
+
+    ``kept`` are further methods, whose weights are in memory at the same time.
+    """
+    needed = COPIES * _num_bytes(method) + sum(map(_num_bytes, kept))
     if needed > available_memory():
+        others = f" of {len(kept)} candidates" if kept else ""
+        remedy = ", or --set search=false" if kept else ""
         raise ResourceError(
-            f"not enough memory: the weights, their gradients and the optimiser need {needed:,} bytes, "
-            f"{describe_available()}; try a smaller hidden_dim or num_layers"
+            f"not enough memory: the weights{others}, their gradients and the optimiser need {needed:,} bytes, "
+            f"{describe_available()}; try a smaller hidden_dim or num_layers{remedy}"
         )
+
+
+def _num_bytes(method: nn.Module) -> int:
+    return sum(weight.numel() * weight.element_size() for weight in method.parameters())
 
 
 def require_memory(size: int, purpose: str) -> None:

@@ -72,10 +72,13 @@ def check_fittable(graph: Graph, settings: RunSettings) -> None:
         )
 
 
-def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int) -> CrossFit:
+def cross_fit(
+    graph: Graph, settings: RunSettings, callbacks: Sequence[Callback] = (), *, seed: int, title: str = ""
+) -> CrossFit:
     """Train on the prepared graph once for each fold of the training nodes, which is then the validation set.
 
     Classes are spread evenly over the folds. A class with a single label is missing from the training of its fold.
+    ``title`` names what is cross-fitted to the callbacks.
     """
     fold = stratified_folds(graph.train_labels, FOLDS, seed=seed)
     records = []
@@ -84,9 +87,9 @@ def cross_fit(graph: Graph, settings: RunSettings, callbacks: Sequence[Callback]
         record = HeldOutRecord(settings.recipe.epochs)
         with seeded(seed):
             watching = [*callbacks, record]
-            title = f"fold {number + 1} of {FOLDS}"
+            name = ", ".join(filter(None, [title, f"fold {number + 1} of {FOLDS}"]))
             TrainingLoop(
-                make_method(split, settings), split, settings.recipe, watching, title=title, device=settings.device
+                make_method(split, settings), split, settings.recipe, watching, title=name, device=settings.device
             ).fit()
         records.append(record)
     epochs = _num_epochs(graph, records)

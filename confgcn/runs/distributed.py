@@ -26,12 +26,13 @@ from confgcn.models.base import Prediction
 from confgcn.runs import saved
 from confgcn.runs.cross_validation import check_fittable, needs_cross_fitting
 from confgcn.runs.directory import IfExists, RunDirectory, claimed, refuse_link
+from confgcn.runs.fitted import Notify
 from confgcn.runs.gathered_run import ShardResult, finish_gathered, gather_and_write, without_weights
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.runs.stored_graph import ShardedGraph, columns_of, make_shards, partition_notices
-from confgcn.runs.train import Notify, resumable, summarise
+from confgcn.runs.train import resumable, summarise
 from confgcn.training.batches import check_batches
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, resume_from

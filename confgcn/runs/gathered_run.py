@@ -22,11 +22,12 @@ from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.runs import saved
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.features_alone import features_alone
+from confgcn.runs.fitted import Notify
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.run import Run
 from confgcn.runs.run_metrics import training_metrics
 from confgcn.runs.settings import RunSettings, make_method
-from confgcn.runs.train import Notify, notify_held_out
+from confgcn.runs.train import notify_held_out
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.selection import Record
 

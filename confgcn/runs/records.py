@@ -103,8 +103,25 @@ _Notice = Annotated[_OneClass | _NoBetterThanMajority | _NoBetterThanFeatures, F
 class _Candidate(_Known):
     candidate: str
     influence: Literal["uniform", "learned"]
+    settings: dict[str, Any]
     log_loss: NonNegative
     share: Share
+
+
+class _Edges(_Known):
+    code: Literal["help", "oppose", "nothing"]
+    log_loss_with: NonNegative
+    log_loss_without: NonNegative
+    standard_error: NonNegative
+    held_out_labels: Count
+    compatibility_diagonal: Share
+
+
+class _Influence(_Known):
+    tried: bool
+    learned_share: Share
+    log_loss: NonNegative
+    log_loss_uniform: NonNegative
 
 
 class _Metrics(_Config):
@@ -130,6 +147,8 @@ class _Metrics(_Config):
     graph_size: dict[str, Count]
     cross_fitted: bool
     search: list[_Candidate] | None
+    edges: _Edges | None
+    influence: _Influence | None
     best_epoch: Count | None
     epochs: Count
     seconds: NonNegative

@@ -85,18 +85,20 @@ def is_clearly_better(probabilities: Tensor, other: Tensor, labels: Tensor) -> b
     Clearly: by more than one standard error of the mean of the differences over labels. Shapes: (n, C), (n, C), (n,).
     """
     right, other_right = ((p.argmax(-1) == labels).double() for p in (probabilities, other))
-    gain, error = _mean_and_error(right - other_right)
+    gain, error = mean_and_error(right - other_right)
     if abs(gain) > error:
         return gain > 0
-    gain, error = _mean_and_error(_losses(other, labels) - _losses(probabilities, labels))
+    gain, error = mean_and_error(label_losses(other, labels) - label_losses(probabilities, labels))
     return gain > error
 
 
-def _losses(probabilities: Tensor, labels: Tensor) -> Tensor:
+def label_losses(probabilities: Tensor, labels: Tensor) -> Tensor:
+    """The log loss of each label, (n,)."""
     rows = probabilities.double().gather(1, labels[:, None]).squeeze(1)
     return -rows.clamp(min=torch.finfo(torch.float64).tiny).log()
 
 
-def _mean_and_error(differences: Tensor) -> tuple[float, float]:
+def mean_and_error(differences: Tensor) -> tuple[float, float]:
+    """The mean over labels and its standard error; for two models, of the differences of their losses (n,)."""
     error = float(differences.std()) / math.sqrt(len(differences))
     return float(differences.mean()), error * (1.0 + ROUNDING)

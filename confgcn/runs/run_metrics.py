@@ -14,6 +14,7 @@ from confgcn.evaluation.scorecard import score_classes, summarise_confidence
 from confgcn.runs.held_out import certify_metrics, held_out_record
 from confgcn.runs.result_notices import result_notices
 from confgcn.runs.run import Run
+from confgcn.runs.search_record import NO_SEARCH
 from confgcn.training.selection import Record
 
 
@@ -23,7 +24,7 @@ def training_metrics(
     *,
     by_features: Tensor | None,
     started: float,
-    search: list[dict[str, Any]] | None = None,
+    search: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The content of metrics.json.
 
@@ -31,7 +32,7 @@ def training_metrics(
         best: the record of the selected epoch.
         by_features: the result of :func:`confgcn.runs.features_alone.features_alone`, to compare with.
         started: when the training started, by the monotonic clock.
-        search: the candidates of a search, with their held-out log loss and share.
+        search: what a search found: see ``confgcn.runs.search_record``.
     """
     graph = run.prepared
     return {
@@ -53,7 +54,7 @@ def training_metrics(
             "test": len(graph.test),
         },
         "cross_fitted": run.held_out is not None,
-        "search": search,
+        **(search or NO_SEARCH),
         "best_epoch": best["epoch"] if best else None,
         "epochs": len(run.history),
         "seconds": round(time.monotonic() - started, 3),

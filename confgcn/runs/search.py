@@ -16,6 +16,7 @@ from confgcn.models.base import Prediction
 from confgcn.models.confgcn.ensemble import PropagatedEnsemble
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
+from confgcn.runs.search_record import candidate_records, edges_record, influence_record
 from confgcn.runs.settings import Candidate, RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
@@ -28,16 +29,22 @@ SMALLEST_GAIN = 1e-3  # of the log loss, for which another member is added
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate with the influence it is trained with; ``number`` counts the trainings of a search."""
+    """A candidate with the influence it is trained with: training ``number`` of ``total`` that are known so far."""
 
     number: int
+    total: int
     candidate: Candidate
-    influence: Literal["uniform", "learned"]
+    influence: Literal["uniform", "learned"] = "uniform"
 
     @property
     def name(self) -> str:
         """For people and records."""
         return self.candidate.name if self.influence == "uniform" else f"{self.candidate.name}, learned influence"
+
+    @property
+    def title(self) -> str:
+        """For the display of progress."""
+        return f"candidate {self.number + 1} of {self.total}: {self.name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +76,14 @@ class SearchResult:
         method: the consensus of the chosen candidates.
         history, best: of the candidate with the largest share.
         held_out: predictions of training nodes without their labels, where labels were held out in turn.
-        record: for metrics.json: every candidate with its held-out log loss and its share.
+        record: for metrics.json: see ``search_record``.
     """
 
     method: PropagatedEnsemble
     history: list[Record]
     best: Record | None
     held_out: Prediction | None
-    record: list[dict[str, Any]]
+    record: dict[str, Any]
 
 
 class Search:
@@ -94,21 +101,27 @@ class Search:
         """Train and choose; ``train`` may return a candidate that an interrupted search has trained already."""
         train = train or self.train
         influence, labels = self.settings.model["influence"], self.graph.labels[self.graph.validation]
-        uniform = train_all(train, [Trial(i, each, "uniform") for i, each in enumerate(self.settings.candidates)])
+        uniform = train_all(train, self.trials())
         shares = chosen_shares(uniform, labels)
         if influence == "uniform":
-            return combined(uniform, shares, labels)
+            return combined(self.graph, uniform, shares, labels)
         teachers = [uniform[i] for i in shares]
         self.teacher = LearnedInfluence([teacher.method for teacher in teachers])
         first = len(self.settings.candidates)
         retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.channels != "own"]
-        learned = train_all(train, [Trial(first + i, each, "learned") for i, each in enumerate(retrained)])
+        total = first + len(retrained)
+        learned = train_all(train, [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)])
         trained = [*uniform, *learned]
         only = range(len(uniform), len(trained)) if influence == "learned" and learned else range(len(trained))
         final = chosen_shares(trained, labels, only)
         if any(i >= len(uniform) for i in final):
             final = {**dict.fromkeys(shares, 0.0), **final}  # the teachers are part of the model
-        return combined(trained, final, labels)
+        return combined(self.graph, trained, final, labels, uniform_shares=shares)
+
+    def trials(self) -> list[Trial]:
+        """The candidates with uniform influence."""
+        candidates = self.settings.candidates
+        return [Trial(number, len(candidates), each) for number, each in enumerate(candidates)]
 
     def train(self, trial: Trial) -> Trained:
         """Train one candidate."""
@@ -133,10 +146,11 @@ class Search:
 
     def trained_loop(self, trial: Trial, settings: RunSettings, graph: Graph) -> TrainingLoop:
         """The loop that has trained a candidate on this graph."""
-        title = f"candidate {trial.number + 1}: {trial.name}"
         with seeded(self.seed):
             method = self.new_method(trial, settings)
-            loop = TrainingLoop(method, graph, settings.recipe, self.callbacks, title=title, device=settings.device)
+            loop = TrainingLoop(
+                method, graph, settings.recipe, self.callbacks, title=trial.title, device=settings.device
+            )
             loop.fit()
         loop.release()
         return loop
@@ -160,8 +174,15 @@ def propagated(loop: TrainingLoop) -> PropagatedConfGCN:
     return loop.method
 
 
-def combined(trained: Sequence[Trained], shares: Mapping[int, float], labels: Tensor) -> SearchResult:
-    """The consensus of the chosen candidates."""
+def combined(
+    graph: Graph,
+    trained: Sequence[Trained],
+    shares: Mapping[int, float],
+    labels: Tensor,
+    *,
+    uniform_shares: Mapping[int, float] | None = None,
+) -> SearchResult:
+    """The consensus of the chosen candidates; ``uniform_shares`` are those without learned influence, to compare."""
     members = [trained[i] for i in shares]
     method = PropagatedEnsemble.of(
         [member.method for member in members],
@@ -169,15 +190,12 @@ def combined(trained: Sequence[Trained], shares: Mapping[int, float], labels: Te
         list(shares.values()),
         [1.0 / best_inverse_temperature(member.logits, labels) for member in members],
     )
-    record = [
-        {
-            "candidate": result.trial.candidate.name,
-            "influence": result.trial.influence,
-            "log_loss": log_loss(calibrated(result.logits, labels), labels),
-            "share": shares.get(number, 0.0),
-        }
-        for number, result in enumerate(trained)
-    ]
+    probabilities = [calibrated(result.logits, labels) for result in trained]
+    record = {
+        "search": candidate_records(trained, probabilities, shares, labels),
+        "edges": edges_record(graph, trained, probabilities, labels),
+        "influence": influence_record(trained, probabilities, shares, uniform_shares or shares, labels),
+    }
     main = trained[max(shares, key=lambda i: shares[i])]
     return SearchResult(method, main.history, main.best, None, record)
 

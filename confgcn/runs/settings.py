@@ -127,11 +127,10 @@ class Candidate:
     changes: Mapping[str, Any]
 
     def applied_to(self, settings: RunSettings) -> RunSettings:
-        """The settings with the changes, except to those that the user has set."""
-        changes = {key: value for key, value in self.changes.items() if key not in settings.fixed}
+        """The settings with the changes."""
         sections = {name: dict(section) for name, section in settings.sections().items()}
         models = section_models(settings.method, settings.preset)
-        for key, value in changes.items():
+        for key, value in self.changes.items():
             sections[_section_of(key, models)][key] = value
         where = f"candidate {self.name}"
         changed = RunSettings.checked(settings.method, settings.preset, settings.settings_of, sections, where=where)
@@ -142,8 +141,8 @@ class Candidate:
 class RunSettings:
     """All settings of a run, complete: what is not in the preset has its default written out.
 
-    Three are not part of a run's record and are not compared: the ``device`` to train on, since a run can be continued
-    on another one; the ``candidates`` of a search, and ``fixed``, the settings that it does not change.
+    Two are not part of a run's record and are not compared: the ``device`` to train on, since a run can be continued
+    on another one, and the ``candidates`` of a search, which do not change what the user has set.
     """
 
     method: str
@@ -155,7 +154,6 @@ class RunSettings:
     targets: Targets
     device: str = field(default="cpu", compare=False)
     candidates: tuple[Candidate, ...] = field(default=(), compare=False)
-    fixed: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def searches(self) -> bool:
@@ -222,8 +220,13 @@ def resolve(method: str, preset: str, dataset: str, overrides: Mapping[str, Any]
         sections[_section_of(key, section_models(method, name))][key] = value
     settings = RunSettings.checked(method, name, settings_of, sections, where=f"settings of {method} ({name})")
     check_batches(settings.method_class, settings.recipe)
-    candidates = tuple(Candidate(name, changes) for name, changes in chosen.get("candidates", {}).items())
-    return replace(settings, candidates=candidates, fixed=frozenset(overrides))
+    candidates = tuple(
+        Candidate(name, {key: value for key, value in changes.items() if key not in overrides})
+        for name, changes in chosen.get("candidates", {}).items()
+    )
+    if overrides.get("search") and not candidates:
+        raise UsageError(f"search = true: preset {name} of {method} has no candidates to search; leave it out")
+    return replace(settings, candidates=candidates)
 
 
 def joined_settings(method: str, preset: str, files: Sequence[tuple[Path | None, Mapping[str, Any]]]) -> dict[str, Any]:

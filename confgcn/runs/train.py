@@ -4,53 +4,38 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from confgcn import kernels
-from confgcn.evaluation.metrics import accuracy
 from confgcn.evaluation.scorecard import CLASS_METRICS
 from confgcn.exceptions import DivergedError, StoppedError
 from confgcn.graph import Graph
-from confgcn.io.memory import check_memory
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
-from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.formatting import held_out_text
 from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
-from confgcn.runs.crossed_search import crossed_search
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.features_alone import features_alone
+from confgcn.runs.fitted import WITHOUT_VALIDATION, Fitted, Notify, check_memory_of_methods, fit_by_search
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
-from confgcn.runs.run import Run, finite_prediction
+from confgcn.runs.run import Run
 from confgcn.runs.run_metrics import training_metrics
-from confgcn.runs.search import Search
 from confgcn.runs.search_files import SavedCandidates
 from confgcn.runs.settings import RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer, StopOnSignal, resume_from
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.seed import seeded
-from confgcn.training.selection import Record
 
 CLASS_METRICS_OF_SPLITS = tuple(
     f"{split}_{name}" for split in ("test", "certify", "validation", "held_out") for name in CLASS_METRICS
-)
-
-Notify = Callable[[str], None]
-
-WITHOUT_VALIDATION = (
-    "no validation nodes: every label is held out once to choose the number of epochs and to calibrate, then all are "
-    "trained on; guarantees are approximate, nothing is certified"
 )
 
 
@@ -62,8 +47,7 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     check_fittable(settings.data.perturb(first, seed=request.seed), settings)
     if kernels.active_name() == "pure":
         notify(f"kernels: {kernels.describe()}")
-    with torch.device("meta"):
-        check_memory(make_method(first, settings))
+    check_memory_of_methods(first, settings)
     for notice in (*settings_notices(request, settings), *first.notices()):
         notify(notice)
     name = f"{request.graph_input.name}-{settings.method}-{settings.preset}"
@@ -150,7 +134,8 @@ def run_once(
     prepared = settings.data.prepare(graph, seed=seed)
     stopping = [*callbacks, StopOnSignal(stop)]
     if settings.searches:
-        fitted = _searched(prepared, settings, stopping, seed=seed, notify=notify, folder=directory.search)
+        saved_candidates = SavedCandidates(directory.search, notify)
+        fitted = fit_by_search(prepared, settings, stopping, seed=seed, notify=notify, saved=saved_candidates)
     else:
         crossed = cross_fit_where_needed(prepared, settings, stopping, seed=seed, notify=notify)
         with seeded(seed):
@@ -173,10 +158,9 @@ def fit_in_memory(
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     check_fittable(prepared, settings)
-    with torch.device("meta"):
-        check_memory(make_method(prepared, settings))
+    check_memory_of_methods(prepared, settings)
     if settings.searches:
-        fitted = _searched(prepared, settings, callbacks, seed=seed, notify=notify)
+        fitted = fit_by_search(prepared, settings, callbacks, seed=seed, notify=notify)
     else:
         crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)
         with seeded(seed):
@@ -191,49 +175,6 @@ def _final_loop(
 ) -> TrainingLoop:
     recipe = crossed.recipe if crossed else settings.recipe
     return TrainingLoop(make_method(prepared, settings), prepared, recipe, callbacks, device=settings.device)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A trained method: by one training, or by a search, whose ``record`` of candidates is then not None."""
-
-    method: AbstractMethod
-    prediction: Prediction
-    history: list[Record]
-    best: Record | None
-    held_out: Prediction | None = None
-    record: list[dict[str, Any]] | None = None
-
-    @classmethod
-    def of(cls, loop: TrainingLoop, crossed: CrossFit | None) -> Fitted:
-        """Of a training that has ended."""
-        loop.release()  # before the prediction: what only training needs is most of the memory
-        held_out = crossed.prediction if crossed else None
-        return cls(loop.method, loop.predict(), loop.history, loop.best, held_out)
-
-
-def _searched(
-    graph: Graph,
-    settings: RunSettings,
-    callbacks: Sequence[Callback],
-    *,
-    seed: int,
-    notify: Notify,
-    folder: Path | None = None,
-) -> Fitted:
-    """Search for settings; candidates that an interrupted search has trained are read from the folder."""
-    if needs_cross_fitting(graph, settings):
-        notify(WITHOUT_VALIDATION)
-        result = crossed_search(graph, settings, callbacks, seed=seed)
-    else:
-        search = Search(graph, settings, callbacks, seed=seed)
-        result = search.run(None if folder is None else SavedCandidates(folder, search).train)
-    prediction = finite_prediction(result.method, graph)
-    best = result.best
-    if best is not None and len(graph.validation):
-        logits = prediction.logits[graph.validation]
-        best = {**best, "validation_accuracy": accuracy(logits, graph.labels[graph.validation])}
-    return Fitted(result.method, prediction, result.history, best, result.held_out, result.record)
 
 
 def _finished(

@@ -17,10 +17,11 @@ from confgcn.graph import Graph
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.io.toml import read_toml
+from confgcn.runs.fitted import Notify
 from confgcn.runs.graph_input import in_memory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.settings import RunSettings
-from confgcn.runs.train import Notify, graphs_of_runs, make_loop
+from confgcn.runs.train import graphs_of_runs, make_loop
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import StopOnSignal
 from confgcn.training.loop import TrainingLoop

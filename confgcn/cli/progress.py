@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from confgcn.io.allocator import keep_freed_memory
 from confgcn.training.callbacks import Callback
@@ -15,7 +15,8 @@ SECONDS_BETWEEN = 0.1  # two drawings
 
 
 class ProgressBar(Callback):
-    """One bar per run, with the best validation accuracy so far.
+    """One bar per run, with the best validation accuracy so far. The trainings inside a run, such as the candidates of
+    a search, have a title each and share a line.
 
     It is drawn between epochs and not by a thread, for which memory may be missing.
     """
@@ -33,10 +34,14 @@ class ProgressBar(Callback):
             auto_refresh=False,
         )
         self.last_drawn = 0.0
+        self.task, self.is_inside_run = TaskID(0), False
 
     def on_setup(self, loop: TrainingLoop) -> None:
         self.run += not loop.title
         self.progress.start()
+        if self.is_inside_run:
+            self.progress.remove_task(self.task)
+        self.is_inside_run = bool(loop.title)
         title = f"{self.title}, {loop.title or f'run {self.run}'}"
         self.task = self.progress.add_task(title, total=None, best="preparing")
         self.progress.refresh()

@@ -50,8 +50,8 @@ def train(
         bool, typer.Option("--fixed-split", help="Use the same split in every run, where none is published.")
     ] = False,
     influence: Annotated[
-        Literal["agreement", "distance", "uniform"] | None,
-        typer.Option(help="ConfGCN only: weights of the neighbours; 'uniform' is a control."),
+        Literal["chosen", "learned", "agreement", "distance", "uniform"] | None,
+        typer.Option(help="ConfGCN only: weights of the neighbours, of those of the preset; 'uniform' is a control."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs, instead of the preset's.")] = None,
     coverage: Coverage = None,

@@ -23,7 +23,15 @@ def show_summary(summary: Mapping[str, Any]) -> None:
     """Print the summary of :func:`confgcn.train` for people."""
     first = summary["runs"][0]
     warnings = [f"{'Warning':<{WIDTH}}{text}" for text in result_warnings(summary)]
-    results = (_trained(summary), _accuracy(summary), warnings, _calibration(first), _decisions(first), _files(summary))
+    results = (
+        _trained(summary),
+        _accuracy(summary),
+        _search(first),
+        warnings,
+        _calibration(first),
+        _decisions(first),
+        _files(summary),
+    )
     for lines in results:
         typer.echo("\n".join(map(one_line, lines)) + "\n" if lines else "", nl=bool(lines))
     typer.echo(f"Finished in {summary['seconds']:.1f} s.")
@@ -70,6 +78,13 @@ def _by_class(summary: Mapping[str, Any], split: str) -> list[str]:
     if roc_auc is not None:
         lines.append(f"{'  ROC AUC':<{WIDTH}}{roc_auc:5.3f}    0.5 = random")
     return lines
+
+
+def _search(run: Mapping[str, Any]) -> list[str]:
+    """What a search for settings has chosen, and whether the edges help."""
+    from confgcn.report.search_text import search_texts
+
+    return [f"{name.capitalize():<{WIDTH}}{text}" for name, text in search_texts(run).items()]
 
 
 def result_warnings(summary: Mapping[str, Any]) -> list[str]:

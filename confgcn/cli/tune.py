@@ -52,4 +52,4 @@ def tune(
         return
     typer.echo(f"# validation accuracy {best['validation_accuracy']:.4f} in {best['trials']} trials of {seeds} seeds")
     for name, value in best["settings"].items():
-        typer.echo(one_line(f"{name} = {value!r}"))
+        typer.echo(one_line(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}"))

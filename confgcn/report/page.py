@@ -14,6 +14,7 @@ from confgcn.report import run_charts, sections
 from confgcn.report.formatting import Numbers
 from confgcn.report.node_tables import node_tables
 from confgcn.report.page_data import MAX_BYTES, pack, visible
+from confgcn.report.search_text import search_section
 
 
 def render(numbers: Numbers, *, max_bytes: int = MAX_BYTES) -> tuple[bytes, list[str]]:
@@ -53,6 +54,7 @@ def contents(numbers: Numbers) -> dict[str, Any]:
             "charts": [*charts, *([] if curves is None else run_charts.groups(curves))],
             "confusion": None if quality is None else sections.confusion(numbers),
         },
+        "search": search_section(numbers["search"]),
         "training": [figure for figure in trained if figure is not None],
         "tables": node_tables(numbers),
     }

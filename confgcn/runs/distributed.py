@@ -81,7 +81,10 @@ def check_request(request: RunRequest, workers: int) -> tuple[Path, RunSettings]
     if request.device != "cpu":
         raise UsageError(f"device = {request.device!r}: several workers train on the CPU; leave out --device")
     if not settings.method_class.supports_shards:
-        raise UsageError(f"{settings.method} cannot be trained by several workers; confgcn can, or leave out --workers")
+        raise UsageError(
+            f"{settings.method} (preset {settings.preset}) cannot be trained by several workers; use --method confgcn "
+            "--preset consensus, which can, or leave out --workers"
+        )
     check_batches(settings.method_class, settings.recipe, in_shards=True)
     if settings.data.perturbations:
         raise UsageError("a perturbed graph can only be trained on by a single worker")

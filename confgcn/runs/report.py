@@ -24,6 +24,7 @@ from confgcn.runs.predictions import COLUMNS, SPLITS, disagreeing_edges_table, l
 from confgcn.runs.records import read_environment
 from confgcn.runs.run import Run
 from confgcn.runs.saved import load_run
+from confgcn.runs.search_record import NO_SEARCH
 from confgcn.runs.tables import Columns
 
 MOST_NODES = 20_000  # that the explorer can show: as many as a page of ten classes has room for
@@ -50,6 +51,7 @@ def collect(run: Run, directory: RunDirectory) -> dict[str, Any]:
         "classes": list(run.prepared.class_names),
         "data": {**_data(run), "notices": environment["notices"]},
         "quality": _quality(run),
+        "search": {name: metrics[name] for name in NO_SEARCH},
         "training": {"history": run.history, "selected": metrics["best_epoch"]},
         **collect_nodes(run),
     }

@@ -24,6 +24,7 @@ from confgcn.graph import Graph
 from confgcn.kernels import all_finite
 from confgcn.models.base import AbstractMethod, Prediction
 from confgcn.report.formatting import decision_text, notice_text
+from confgcn.report.search_text import search_facts
 from confgcn.runs.settings import RunSettings, Targets
 from confgcn.training.recipe import validated
 from confgcn.training.selection import Record
@@ -219,6 +220,7 @@ class Run:
             facts["mean_confidence"] = round(fmean(g["mean_probability"] for g in metrics["calibrated"]["groups"]), 4)
         if "calibration" in metrics:
             facts["calibration"] = metrics["calibration"]["calibrator"]
+        facts |= search_facts(metrics)
         return facts if self.path is None else {**facts, "path": str(self.path)}
 
     def _naming(self) -> AbstractContextManager[None]:

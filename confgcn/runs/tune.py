@@ -40,6 +40,9 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
     A space of lists alone is a grid: each combination is tried once, and there are no more trials than that.
     """
     ranges = read_ranges(request, space)
+    settings = request.settings()
+    if settings.searches:
+        notify(f"preset {settings.preset}: its one model is tuned and not its candidates (search = false)")
     if _is_grid(ranges):
         trials = min(trials, math.prod(len(choices) for choices in ranges.values()))
     loaded = replace(request, graph=in_memory(request.graph_input))
@@ -63,7 +66,7 @@ def search(request: RunRequest, *, space: Path, storage: Path, trials: int, noti
         return {
             "validation_accuracy": study.best_value,
             "trials": _num_finished(study),
-            "settings": study.best_params,
+            "settings": {**study.best_params, **({"search": False} if settings.searches else {})},
         }
 
 
@@ -89,6 +92,8 @@ def _check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
     """Check every choice and both ends of every range now, instead of hours into the search."""
     if not ranges:
         raise UsageError("the space names no setting to search")
+    if "search" in ranges:
+        raise UsageError("search: tune trains one model with each choice of settings; leave it out")
     for name, spec in ranges.items():
         for value in _extremes(name, spec):
             replace(request, overrides={name: value}).settings()

@@ -33,6 +33,7 @@ def summary(seeds: int = 1, **changes: Any) -> dict[str, Any]:
     """Of a graph of twelve nodes."""
     sizes = {"nodes": 12, "edges": 1300, "features": 2, "classes": 2, "train": 4, "validation": 4, "test": 4}
     run = {"seed": 5, "graph_size": sizes, "calibrated": CALIBRATED, "decisions": [DECISION], "held_out": DIVIDED}
+    run |= {"search": None, "edges": None, "influence": None}
     of_runs = {"test_accuracy_std": 0.125 if seeds > 1 else None, "held_out_accuracy_std": None, "seconds": 1.25}
     accuracies = {"test_accuracy": 0.75, "certify_accuracy": 0.6, "validation_accuracy": 0.5, "held_out_accuracy": None}
     splits = ("certify", "validation", "held_out")

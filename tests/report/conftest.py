@@ -96,6 +96,7 @@ def made_up(
             "curves": {"raw": curve, "calibrated": curve, "groups": groups},
             "confusion": (np.arange(width * width).reshape(width, width) % 7).tolist(),
         },
+        "search": {"search": None, "edges": None, "influence": None},
         "training": {
             "history": [
                 {"epoch": e, "loss": 3.0 / e, "loss_cross": 2.0 / e, "loss_reg": 1.0 / e, "validation_accuracy": 0.5}

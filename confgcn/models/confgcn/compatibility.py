@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -9,8 +13,7 @@ from confgcn.graph import Graph
 from confgcn.kernels import kernels_for
 
 LENGTHS = 5  # of the paths that are counted
-RATIO = 10.0  # of the weight of a length to that of the next shorter one: long paths join many more labels
-RIDGE = 1e-3  # on the logarithms: classes that no path joins keep a compatibility near that of independent labels
+STARTS = (0.0, 1.0, -1.0)  # of the diagonal of log H: a uniform start alone ends at H = 1/C, where powers are flat
 BALANCING_STEPS, MAX_ITERATIONS = 30, 100
 
 
@@ -21,28 +24,39 @@ def estimate_compatibility(graph: Graph) -> Tensor:
     semi-supervised learning from sparse data, SIGMOD 2020) fit the powers of H to the labels at the two ends of longer
     paths that never turn back:
 
-    .. math:: \min_H \sum_{l=1}^{5} 10^{\,l-1} \| H^l - \hat{P}^{(l)} \|^2
+    .. math:: \min_H \sum_{l=1}^{5} n_l \| H^l - \hat{P}^{(l)} \|^2 + \| S \|^2, \qquad H = \mathrm{balanced}(S)
 
-    Without any labelled pair H is uniform.
+    They weigh a length by :math:`10^{l-1}`. Here it is weighed by the number :math:`n_l` of its paths between labelled
+    nodes, so that the estimate is near uniform where these are few. Without any, H is uniform.
     """
     observed, weights = _label_statistics(graph)
-    size = graph.num_classes
-    raw = torch.zeros(size, size, dtype=torch.double, requires_grad=True)
+    found = [_fitted(observed, weights, start * torch.eye(graph.num_classes, dtype=torch.double)) for start in STARTS]
+    raw, _ = min(found, key=lambda pair: pair[1])
+    return balanced(raw).float()
+
+
+def _fitted(observed: Sequence[Tensor], weights: Sequence[float], start: Tensor) -> tuple[Tensor, float]:
+    """The minimum near this start, and its objective."""
+    raw = start.requires_grad_()
     optimiser = torch.optim.LBFGS([raw], max_iter=MAX_ITERATIONS, line_search_fn="strong_wolfe")
 
-    def loss() -> Tensor:
-        optimiser.zero_grad()
-        compatibility, power = balanced(raw), torch.eye(size, dtype=torch.double)
-        value = RIDGE * raw.square().mean()
+    def objective() -> Tensor:
+        compatibility, power = balanced(raw), torch.eye(len(raw), dtype=torch.double)
+        value = raw.square().sum()
         for matrix, weight in zip(observed, weights, strict=True):
             power = power @ compatibility
             value = value + weight * (power - matrix).square().sum()
-        value.backward()
         return value
 
+    def differentiated() -> Tensor:
+        optimiser.zero_grad()
+        value = objective()
+        value.backward()
+        return value.detach()
+
     with torch.enable_grad():
-        optimiser.step(loss)
-    return balanced(raw).detach().float()
+        optimiser.step(differentiated)
+    return raw.detach(), float(objective().detach().nan_to_num(math.inf))
 
 
 def balanced(raw: Tensor) -> Tensor:
@@ -55,26 +69,27 @@ def balanced(raw: Tensor) -> Tensor:
 
 
 def _label_statistics(graph: Graph) -> tuple[list[Tensor], list[float]]:
-    """The labels at the other end of paths of each length, (C, C) each with rows that sum to one, and weights.
+    """The labels at the other end of paths of each length, (C, C) each with rows that sum to one, and their numbers.
 
     Paths that never turn back: N_1 = A, N_2 = A^2 - D, N_l = A N_(l-1) - (D - 1) N_(l-2), applied to one-hot labels.
+    Weights of edges are divided by their mean.
     """
-    edges = graph.neighbour_weights
-    multiply = kernels_for(edges.values).multiply
+    edges = graph.neighbour_weights.to("cpu")
+    values = edges.values / edges.values.mean().clamp(min=torch.finfo(torch.double).tiny)
+    multiply = partial(kernels_for(values).multiply, edges.structure, values)
     labels = torch.zeros(graph.num_nodes, graph.num_classes, dtype=torch.double)
-    labels[graph.train, graph.train_labels] = 1.0
-    degrees = multiply(edges.structure, edges.values, torch.ones(graph.num_nodes, 1, dtype=torch.double))
-    counts = [labels, multiply(edges.structure, edges.values, labels)]
-    counts.append(multiply(edges.structure, edges.values, counts[1]) - degrees * labels)
+    labels[graph.train.cpu(), graph.train_labels.cpu()] = 1.0
+    degrees = multiply(torch.ones(graph.num_nodes, 1, dtype=torch.double))
+    counts = [labels, multiply(labels)]
+    counts.append(multiply(counts[1]) - degrees * labels)
     for _ in range(3, LENGTHS + 1):
-        following = multiply(edges.structure, edges.values, counts[-1]) - (degrees - 1.0) * counts[-2]
+        following = multiply(counts[-1]) - (degrees - 1.0) * counts[-2]
         counts.append(following.clamp_(min=0.0))  # weights below one would make counts of returning paths too large
     observed, weights = [], []
-    for length, count in enumerate(counts[1:]):
+    for count in counts[1:]:
         pairs = labels.T @ count
         pairs = (pairs + pairs.T).clamp_(min=0.0) / 2
-        total = float(pairs.sum())
-        weights.append(RATIO**length if total > 0 else 0.0)
-        pairs = pairs + 1e-9 * max(total, 1.0)
+        weights.append(float(pairs.sum()))
+        pairs = pairs + 1e-9 * max(weights[-1], 1.0)
         observed.append(pairs / pairs.sum(1, keepdim=True))
-    return observed, [weight / max(sum(weights), 1.0) for weight in weights]
+    return observed, weights

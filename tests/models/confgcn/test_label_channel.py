@@ -1,0 +1,85 @@
+"""The labels around a node: hand-computed shares, and no trace of the node's own label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from confgcn.data.synthetic import block_model
+from confgcn.graph import Graph
+from confgcn.models.confgcn.label_channel import label_channel
+
+# 0 - 1 - 2 - 3, and 4 isolated
+EDGES = [(0, 1), (1, 2), (2, 3)]
+
+
+def path(*, train: list[int], weights: list[float] | None = None) -> Graph:
+    return Graph.build(EDGES, np.eye(5), [0, 1, 1, 0, 0], train=train, edge_weight=weights).training_view()
+
+
+def relabelled(graph: Graph, node: int) -> Graph:
+    labels = graph.labels.clone()
+    labels[node] = (labels[node] + 1) % graph.num_classes
+    return replace(graph, labels=labels)
+
+
+def test_columns_are_distribution_and_share_of_one_and_of_two_steps_and_the_degree() -> None:
+    channel = label_channel(path(train=[0, 2]))
+    assert channel.shape == (5, 2 * 2 + 3)
+    # node 1 has neighbours 0 (label 0) and 2 (label 1); of two steps only 3 is not a return, and it has no label
+    assert channel[1].tolist() == pytest.approx([0.5, 0.5, 1.0, 0.5, 0.5, 0.0, math.log(3)])
+    # node 3: its neighbour has label 1; two steps lead to 1, without label, or return
+    assert channel[3].tolist() == pytest.approx([0.0, 1.0, 1.0, 0.5, 0.5, 0.0, math.log(2)])
+    # node 2, with label 1: half of its two steps lead over 1, of these half to 0 with label 0
+    assert channel[2].tolist() == pytest.approx([0.5, 0.5, 0.0, 1.0, 0.0, 0.25, math.log(3)])
+
+
+def test_without_labelled_neighbours_the_distribution_is_uniform_and_the_share_zero() -> None:
+    assert label_channel(path(train=[0]))[4].tolist() == [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 0.0]
+
+
+def test_labels_count_by_the_weights_of_the_edges() -> None:
+    channel = label_channel(path(train=[0, 2], weights=[3.0, 1.0, 1.0]))
+    assert channel[1].tolist()[:3] == pytest.approx([0.75, 0.25, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_bit_of_a_nodes_channel_depends_on_its_own_label(seed: int, each_kernels: str) -> None:
+    graph = block_model(80, seed=seed, mean_degree=5.0).training_view()
+    channel = label_channel(graph)
+    for node in graph.train.tolist():
+        other = label_channel(relabelled(graph, node))
+        assert torch.equal(other[node], channel[node])
+        assert torch.equal(other, channel) is (int(graph.degrees[node]) == 0)  # the channels of its neighbours change
+
+
+def test_not_even_with_weighted_edges() -> None:
+    graph = block_model(80, seed=0).training_view()
+    rows, columns = graph.adjacency.rows, graph.adjacency.indices
+    weights = torch.where(rows == columns, 1.0, 0.1 + (rows * columns % 7).float())
+    graph = replace(graph, edge_weight=weights)
+    channel = label_channel(graph)
+    for node in graph.train.tolist():
+        assert torch.equal(label_channel(relabelled(graph, node))[node], channel[node])
+
+
+def test_a_pair_of_labelled_nodes_does_not_receive_its_own_labels_back() -> None:
+    graph = Graph.build([(0, 1)], np.eye(2), [0, 1], train=[0, 1])
+    channel = label_channel(graph)
+    assert channel[0].tolist()[:6] == [0.0, 1.0, 1.0, 0.5, 0.5, 0.0]
+    assert channel[1].tolist()[:6] == [1.0, 0.0, 1.0, 0.5, 0.5, 0.0]
+
+
+def test_labels_outside_the_training_set_do_not_count() -> None:
+    graph = Graph.build(EDGES, np.eye(5), [0, 1, 1, 0, 0], train=[0, 2], validation=[1], test=[3, 4])
+    assert torch.equal(label_channel(graph), label_channel(graph.training_view()))
+
+
+def test_the_channel_has_the_type_of_the_features() -> None:
+    graph = path(train=[0, 2])
+    wide = label_channel(graph.with_features(graph.features.double()))
+    assert (label_channel(graph).dtype, wide.dtype) == (torch.float, torch.double)

@@ -184,7 +184,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Accepted(assessment.accepted[rows].numpy(), message)
 
     def explain(self, node: Any) -> Explanation:
-        """How each neighbour changes the prediction for a node of the training, given by its name."""
+        """How other nodes change the prediction for a node of the training, given by its name."""
         with computing_with(plain(self.threads)):
             return self._run.explain(str(node))
 

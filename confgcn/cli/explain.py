@@ -1,7 +1,8 @@
-"""``confgcn explain``: the effect of each neighbour on the prediction for a node."""
+"""``confgcn explain``: the effect of other nodes on the prediction for a node."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from confgcn.confidence.explanations import Explanation
     from confgcn.graph import Graph
 
-MOST_SHOWN = 12  # neighbours in the table; --json lists all
+MOST_SHOWN = 12  # nodes in the table; --json lists all
+MEANINGS = {
+    "edge": "change: log-probability with the neighbour minus that of the graph without the edge to it (raw)",
+    "contribution": "change: log-probability with the node minus that without its contribution (raw), influences "
+    "fixed; weight: its share in what the prediction is computed from",
+}
 
 
 def explain(
@@ -23,7 +29,7 @@ def explain(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how each neighbour changes the prediction for a node, and the label without that neighbour.
+    """Show how each neighbour, or each node that contributes, changes the prediction for a node.
 
     For example: confgcn explain runs/demo-confgcn 35
     """
@@ -49,13 +55,16 @@ def _record(graph: Graph, explanation: Explanation, probabilities: Tensor) -> di
         "label": names[explanation.label],
         "probabilities": by_label(probabilities),
         "raw_probabilities": by_label(explanation.log_probabilities.exp()),
+        "removed": explanation.removed,
         "neighbours_not_tried": explanation.not_tried,
         "uses_edges": explanation.uses_edges,
         "label_without_neighbours": names[int(explanation.without_all.argmax())],
         "effects": [
             {
                 "neighbour": effect.name,
+                "distance": effect.distance,
                 "influence": effect.influence,
+                "weight": effect.weight,
                 "change": by_label(effect.change),
                 "label_without": names[effect.label_without],
                 "decisive": effect.decisive,
@@ -79,25 +88,33 @@ def _show(record: dict[str, Any]) -> None:
             "no neighbour changes this prediction: the node has none, or the trained method does not use edges"
         )
         return
-    table = Table(title="change of log-probabilities by each neighbour (raw)", title_justify="left")
-    for heading in ("neighbour", "influence", label, "largest increase", "largest decrease", "label without it"):
-        table.add_column(Text(one_line(heading)), justify="left" if heading == "neighbour" else "right")
+    has_weights = record["removed"] == "contribution"
+    table = Table(title="change of log-probabilities by each node", title_justify="left")
+    share = ("distance", "weight") if has_weights else ("influence",)
+    for heading in ("node", *share, label, "largest increase", "largest decrease", "label without it"):
+        table.add_column(Text(one_line(heading)), justify="left" if heading == "node" else "right")
     for effect in record["effects"][:MOST_SHOWN]:
-        change = effect["change"]
-        highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
-        cells = (
-            effect["neighbour"],
-            "–" if effect["influence"] is None else f"{effect['influence']:.3f}",
-            f"{change[label]:+.3f}",
-            f"{highest} {change[highest]:+.3f}",
-            f"{lowest} {change[lowest]:+.3f}",
-            effect["label_without"] if effect["decisive"] else "unchanged",
-        )
-        table.add_row(*(Text(one_line(cell)) for cell in cells))
+        table.add_row(*(Text(one_line(cell)) for cell in _cells(effect, label, has_weights=has_weights)))
     console.print(table)
+    console.print(MEANINGS[record["removed"]])
     left, not_tried = len(record["effects"]) - MOST_SHOWN, record["neighbours_not_tried"]
     if left > 0:
-        console.print(f"{left} more neighbours with smaller changes: see --json")
+        console.print(f"{left} more nodes with smaller changes: see --json")
     if not_tried:
-        console.print(f"{not_tried} further neighbours were not evaluated")
-    console.print(Text(one_line(f"label without any neighbour: {record['label_without_neighbours']}")))
+        console.print(f"{not_tried} further nodes were not evaluated")
+    console.print(Text(one_line(f"label without any other node: {record['label_without_neighbours']}")))
+
+
+def _cells(effect: dict[str, Any], label: str, *, has_weights: bool) -> Iterator[str]:
+    change = effect["change"]
+    highest, lowest = max(change, key=change.__getitem__), min(change, key=change.__getitem__)
+    yield effect["neighbour"]
+    if has_weights:
+        yield str(effect["distance"])
+        yield f"{effect['weight']:.1%}"
+    else:
+        yield "–" if effect["influence"] is None else f"{effect['influence']:.3f}"
+    yield f"{change[label]:+.3f}"
+    yield f"{highest} {change[highest]:+.3f}"
+    yield f"{lowest} {change[lowest]:+.3f}"
+    yield effect["label_without"] if effect["decisive"] else "unchanged"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -79,6 +81,29 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
+class Contributions:
+    """The prediction of a node with and without what each other node contributes to it; weights and influences fixed.
+
+    Attributes:
+        nodes: (n,), the nodes that contribute most.
+        weights: (n,), the share of each in what the prediction is computed from; None where it has no shares.
+        influence: (n,), r_uv of neighbours of the node, zero for other nodes; None without influences.
+        log_probabilities: (C,), with all contributions.
+        without: (n, C), log-probabilities without the contribution of each.
+        without_all: (C,), log-probabilities without any contribution of another node.
+        not_tried: number of contributing nodes beyond these.
+    """
+
+    nodes: Tensor
+    weights: Tensor | None
+    influence: Tensor | None
+    log_probabilities: Tensor
+    without: Tensor
+    without_all: Tensor
+    not_tried: int
+
+
+@dataclass(frozen=True, eq=False)
 class LossTerm:
     """One term of an objective, ``weight * sum / count``; without a ``count`` it is a sum and not a mean.
 
@@ -133,16 +158,29 @@ class AbstractMethod(nn.Module, ABC):
         A method may predict more nodes than requested: see ``Prediction.nodes``.
         """
 
-    @torch.no_grad()
     def predict(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         """Predict without dropout; uninformed nodes get the class prior (``confgcn.models.prior``)."""
+        with self.evaluating():
+            prediction: Prediction = self(graph, nodes).detached()
+        return replace(prediction, logits=prior_where_uninformed(graph, prediction.logits, prediction.nodes))
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Within, there is no dropout and no gradient."""
         was_training = self.training
         self.eval()
         try:
-            prediction: Prediction = self(graph, nodes).detached()
+            with torch.no_grad():
+                yield
         finally:
             self.train(was_training)
-        return replace(prediction, logits=prior_where_uninformed(graph, prediction.logits, prediction.nodes))
+
+    def contributions(self, graph: Graph, node: int, *, limit: int) -> Contributions | None:
+        """What other nodes contribute to the prediction of a node: of the ``limit`` that contribute most.
+
+        None by default: the method cannot tell contributions apart, and an explanation removes edges instead.
+        """
+        return None
 
     def with_uniform_influence(self) -> AbstractMethod | None:
         """The same trained weights with equal influence of all neighbours; None for a method without influences."""

@@ -176,7 +176,7 @@ class Run:
         return predict_new_nodes(self, addition, update_existing=update_existing)
 
     def explain(self, node: str) -> Explanation:
-        """How each neighbour of a node, given by its name, changes the prediction."""
+        """How other nodes change the prediction of a node, given by its name."""
         if node not in self.prepared.node_names:
             raise unknown_name(f"node of {self.prepared.name}", node, self.prepared.node_names)
         return explain(self.method, self.prepared.training_view(), self.prepared.node_names.index(node))

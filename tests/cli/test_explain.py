@@ -46,3 +46,17 @@ def test_a_hostile_name_is_found_and_a_misspelt_one_gets_a_suggestion(
     assert "'3x5'" in unknown.stderr
     assert "Traceback" not in unknown.stderr
     assert len(unknown.stderr) < 2_000
+
+
+def test_a_run_with_rows_names_nodes_at_any_distance_with_their_weights(
+    confgcn: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = tmp_path_factory.mktemp("runs") / "rows"
+    trained = confgcn("train", "demo", "--preset", "propagated", "--set", "search=false", "--epochs", 3, "--out", out)
+    assert trained.returncode == 0, trained.stderr
+    printed = json.loads(confgcn("explain", out, "40", "--json").stdout)
+    assert printed["removed"] == "contribution"
+    assert max(effect["distance"] for effect in printed["effects"]) > 1
+    assert 0 < sum(effect["weight"] for effect in printed["effects"]) < 1
+    shown = " ".join(confgcn("explain", out, "40").stdout.split())
+    assert "weight: its share in what the prediction is computed from" in shown

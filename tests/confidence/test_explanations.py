@@ -10,7 +10,8 @@ from torch import Tensor
 from confgcn.confidence.explanations import explain, without_edges
 from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
-from confgcn.models.base import AbstractMethod, Prediction, Shape
+from confgcn.models.base import AbstractMethod, Contributions, Prediction, Shape
+from confgcn.models.confgcn.propagated import PropagatedConfGCN
 from confgcn.models.registry import method_class
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 1), (0, 4)]
@@ -170,3 +171,47 @@ def test_the_other_edges_keep_their_weights() -> None:
     graph = Graph.build([(0, 1), (1, 2), (2, 0)], np.eye(3), [0, 1, 0], edge_weight=[1.0, 2.0, 3.0])
     left = without_edges(graph, 0, torch.tensor([1]))
     assert left.neighbour_weights.to_scipy().toarray().tolist() == [[0, 0, 3], [0, 0, 2], [3, 2, 0]]
+
+
+class SumWithinTwoEdges(MeanOfNeighbours):
+    """Knows its contributions: node u adds u to the score of the first label, and its weight is u / 10."""
+
+    def contributions(self, graph: Graph, node: int, *, limit: int) -> Contributions:
+        nodes = torch.tensor([2, 1])
+        scores = torch.tensor([[3.0, 2.5], [1.0, 2.5], [2.0, 2.5], [0.0, 2.5]]).log_softmax(-1)
+        influence = torch.tensor([0.0, 0.5])
+        return Contributions(nodes, nodes / 10, influence, scores[0], scores[1:3], scores[3], not_tried=4)
+
+
+def test_a_method_that_knows_its_contributions_is_explained_by_them() -> None:
+    graph = Graph.build([(0, 1), (1, 2)], np.eye(3), [0, 1, 1], node_names=["a", "b", "c"])
+    explanation = explain(SumWithinTwoEdges(), graph, 0)
+    assert (explanation.removed, explanation.label, explanation.not_tried) == ("contribution", 0, 4)
+    far, near = explanation.effects
+    assert (far.name, far.distance, far.influence, far.weight) == ("c", 2, None, pytest.approx(0.2))
+    assert (near.name, near.distance, near.influence, near.weight) == ("b", 1, 0.5, pytest.approx(0.1))
+    assert far.change[0] > near.change[0] > 0
+    assert far.decisive
+    assert near.decisive
+    assert far.label_without == int(explanation.without_all.argmax()) == 1
+
+
+def test_other_methods_have_distances_of_one_and_no_weights(six_nodes: Graph) -> None:
+    explanation = explain(built("gcn", six_nodes), six_nodes, 1)
+    assert explanation.removed == "edge"
+    assert [(effect.distance, effect.weight) for effect in explanation.effects] == [(1, None)] * 3
+
+
+def test_a_node_without_features_has_the_class_prior_without_the_others(six_nodes: Graph) -> None:
+    features = torch.as_tensor(six_nodes.features).clone()
+    features[[3, 5]] = 0.0
+    graph = six_nodes.with_features(features).training_view()
+    assert 3 not in graph.train
+    method = PropagatedConfGCN(Shape.of(graph))
+    without = without_edges(graph, 3, torch.tensor([1, 2]))
+    prior = method.predict(without).logits[3].double().log_softmax(-1)
+    explanation = explain(method, graph, 3)
+    torch.testing.assert_close(explanation.without_all, prior, atol=0.01, rtol=0.01)  # its share of other predictions
+    alone = explain(method, graph, 5)
+    torch.testing.assert_close(alone.log_probabilities, method.predict(graph).logits[5].double().log_softmax(-1))
+    assert not alone.uses_edges

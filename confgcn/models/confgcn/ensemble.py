@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from confgcn.graph import Graph
-from confgcn.models.base import InductiveMethod, Prediction, Shape
+from confgcn.models.base import Contributions, InductiveMethod, Prediction, Shape
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagated import PropagatedConfGCN, confident_prediction
 from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
+from confgcn.models.confgcn.row_contributions import Member, row_contributions
 
 
 class PropagatedEnsemble(InductiveMethod):
@@ -79,6 +80,11 @@ class PropagatedEnsemble(InductiveMethod):
         evidence = sum(shares[i] * members[i].evidence(graph) for i in used)
         assert isinstance(evidence, Tensor)
         return confident_prediction(graph, logits, mu, self.propagation(graph), evidence)
+
+    def contributions(self, graph: Graph, node: int, *, limit: int) -> Contributions:
+        all_members = map(Member, self._members(), self.shares.tolist(), self.temperatures.tolist())
+        used = [member for member in all_members if member.share]
+        return row_contributions(used, self.propagation(graph), graph, node, limit=limit)
 
     def propagation(self, graph: Graph) -> Propagation:
         """The random walk of the members with learned influence, where there are any with a share."""

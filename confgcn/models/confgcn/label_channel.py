@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
+from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.kernels import kernels_for
 from confgcn.models.confgcn.propagation import feature_type, uniform_propagation
+from confgcn.sparse import SparseMatrix
 
 
 def label_channel(graph: Graph) -> Tensor:
@@ -19,16 +21,56 @@ def label_channel(graph: Graph) -> Tensor:
     neighbours is uniform. The last column is the logarithm of one plus the degree. The channel has the type of the
     graph's features.
     """
-    labels = torch.zeros(graph.num_nodes, graph.num_classes, dtype=torch.double, device=graph.device)
-    labels[graph.train, graph.train_labels] = 1.0
+    labels = _known_labels(graph)
     values, kernels = _exact(uniform_propagation(graph).without_loops), kernels_for(labels)
     first = kernels.multiply(graph.adjacency, values, labels)
     second = kernels.multiply(graph.adjacency, values, first)
     mirrored = values if graph.adjacency.mirror is None else values[graph.adjacency.mirror]
     returning = kernels.sum_rows(graph.adjacency, values * mirrored)
     second = second - returning[:, None] * labels
-    degrees = graph.degrees.double().log1p()[:, None]
-    return torch.cat([*_distribution(first), *_distribution(second), degrees], dim=1).to(feature_type(graph))
+    return _columns(first, second, graph.degrees).to(feature_type(graph))
+
+
+def label_rows(graph: Graph, node: int) -> tuple[PropagationRows, PropagationRows]:
+    """The labelled nodes around a node with their weights in P and in P^2: two tables of one row.
+
+    The node itself is in them at weight 0, as it fills the rows of other tables.
+    """
+    walk = SparseMatrix(graph.adjacency, _exact(uniform_propagation(graph).without_loops))
+    first = walk.at_rows(torch.tensor([node]))
+    second = walk.at_rows(first.structure.indices)
+    weights = first.values.index_select(0, second.structure.rows) * second.values
+    return (
+        _labelled_row(graph, node, first.structure.indices, first.values),
+        _labelled_row(graph, node, second.structure.indices, weights),
+    )
+
+
+def label_channel_of_rows(graph: Graph, node: int, rows: tuple[PropagationRows, PropagationRows]) -> Tensor:
+    """The label channel of a node from variants of its two rows of :func:`label_rows`, (variants, 2C + 3)."""
+    first, second = (table.features(_known_labels(graph)) for table in rows)
+    assert isinstance(first, Tensor)
+    assert isinstance(second, Tensor)
+    return _columns(first, second, graph.degrees[node].expand(len(first))).to(feature_type(graph))
+
+
+def _known_labels(graph: Graph) -> Tensor:
+    """Y_L, (N, C)."""
+    labels = torch.zeros(graph.num_nodes, graph.num_classes, dtype=torch.double, device=graph.device)
+    labels[graph.train, graph.train_labels] = 1.0
+    return labels
+
+
+def _labelled_row(graph: Graph, node: int, reached: Tensor, weights: Tensor) -> PropagationRows:
+    is_used = torch.isin(reached, graph.train) & (reached != node)
+    nodes, places = reached[is_used].unique(return_inverse=True)
+    sums = weights.new_zeros(len(nodes)).index_add_(0, places, weights[is_used])
+    indices, weights = torch.cat([nodes, nodes.new_tensor([node])]), torch.cat([sums, sums.new_zeros(1)])
+    return PropagationRows(indices.int()[None], weights[None])
+
+
+def _columns(first: Tensor, second: Tensor, degrees: Tensor) -> Tensor:
+    return torch.cat([*_distribution(first), *_distribution(second), degrees.double().log1p()[:, None]], dim=1)
 
 
 def _exact(values: Tensor) -> Tensor:

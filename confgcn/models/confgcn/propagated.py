@@ -16,11 +16,12 @@ from confgcn.data.transforms import scale_features
 from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
-from confgcn.models.base import InductiveMethod, LossTerm, Prediction, Shape, objective, require
+from confgcn.models.base import Contributions, InductiveMethod, LossTerm, Prediction, Shape, objective, require
 from confgcn.models.confgcn.channel_network import Block, ChannelNetwork, Normalise
 from confgcn.models.confgcn.label_channel import label_channel
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagation import Propagation, feature_type, uniform_propagation
+from confgcn.models.confgcn.row_contributions import Member, row_contributions
 from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positive, Share, Width
 from confgcn.ops import edge_distance
 from confgcn.sparse import SparseMatrix
@@ -206,6 +207,9 @@ class PropagatedConfGCN(InductiveMethod):
         shares = table.normalised().features(is_labelled)
         assert isinstance(shares, Tensor)
         return shares.squeeze(1)
+
+    def contributions(self, graph: Graph, node: int, *, limit: int) -> Contributions:
+        return row_contributions([Member(self)], self.propagation(graph), graph, node, limit=limit)
 
     def nodes_in_loss(self, graph: Graph) -> Tensor | None:
         return None  # a step draws its nodes

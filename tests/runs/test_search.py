@@ -1,0 +1,147 @@
+"""The search for settings: which candidates are trained, which are chosen, and with which shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from confgcn.exceptions import DivergedError
+from confgcn.graph import Graph
+from confgcn.runs.search import Search, SearchResult, Trained, Trial, greedy_shares, train_all
+from confgcn.runs.settings import Candidate, RunSettings, resolve
+
+OWN = Candidate("own", {"channels": "own"})
+SUMMED = Candidate("summed", {"order": 2})
+LINEAR = Candidate("linear", {"num_layers": 1})
+
+
+def settings_with(*candidates: Candidate, **overrides: object) -> RunSettings:
+    settings = resolve("confgcn", "propagated", "", {"epochs": 2, "evaluate_every": 1, **overrides})
+    return replace(settings, candidates=candidates)
+
+
+def always(label: int, count: int, probability: float = 0.9) -> Tensor:
+    """Two classes: this label has the probability for each of so many nodes."""
+    rows = torch.full((count, 2), 1.0 - probability, dtype=torch.double)
+    rows[:, label] = probability
+    return rows
+
+
+def test_opposite_members_share_equally() -> None:
+    members = [always(0, 2), always(1, 2)]
+    assert greedy_shares(members, torch.tensor([0, 1]), [0, 1]) == {0: 0.5, 1: 0.5}
+
+
+def test_a_member_that_is_right_twice_as_often_has_twice_the_share() -> None:
+    members = [always(0, 3), always(1, 3)]
+    assert greedy_shares(members, torch.tensor([0, 0, 1]), [0, 1]) == {0: pytest.approx(2 / 3), 1: pytest.approx(1 / 3)}
+
+
+def test_a_member_that_adds_nothing_has_no_share() -> None:
+    members = [always(0, 2), always(0, 2), always(1, 2, 0.6)]
+    assert greedy_shares(members, torch.tensor([0, 0]), [0, 1, 2]) == {0: 1.0}
+
+
+def test_shares_are_of_the_given_members_only() -> None:
+    members = [always(0, 2), always(0, 2, 0.6), always(1, 2)]
+    assert greedy_shares(members, torch.tensor([0, 0]), [1, 2]) == {1: 1.0}
+
+
+def test_a_candidate_that_diverges_is_left_out() -> None:
+    trials = [Trial(number, 2, LINEAR) for number in range(2)]
+
+    def train(trial: Trial) -> int:
+        if trial.number == 0:
+            raise DivergedError("training diverged")
+        return trial.number
+
+    assert train_all(train, trials) == [1]  # type: ignore[arg-type, comparison-overlap]
+    with pytest.raises(DivergedError, match="training diverged"):
+        train_all(train, trials[:1])  # type: ignore[arg-type]
+
+
+def test_a_candidate_keeps_what_the_user_has_set() -> None:
+    settings = resolve("confgcn", "propagated", "", {"hidden_dim": 32, "num_layers": 1})
+    assert len(settings.candidates) > 5
+    for candidate in settings.candidates:
+        applied = candidate.applied_to(settings)
+        assert (applied.model["hidden_dim"], applied.model["num_layers"]) == (32, 1)
+        assert not {"hidden_dim", "num_layers"} & candidate.changes.keys()
+
+
+def test_the_display_counts_candidates_and_names_their_influence() -> None:
+    assert Trial(2, 16, LINEAR).title == "candidate 3 of 16: linear"
+    assert Trial(12, 13, LINEAR, "learned").title == "candidate 13 of 13: linear, learned influence"
+
+
+def searched(graph: Graph, influence: str, confidence: Mapping[str, float]) -> SearchResult:
+    """Of untrained models that predict every label correctly with this confidence, by the name of their trial."""
+    search = Search(graph, settings_with(SUMMED, OWN, influence=influence), seed=0)
+    labels = graph.labels[graph.validation]
+
+    def train(trial: Trial) -> Trained:
+        settings = search.settings_of(trial)
+        right = torch.nn.functional.one_hot(labels, graph.num_classes).float()
+        right[0] = right[0].roll(1)  # one error: otherwise every temperature would be zero
+        logits = right * confidence[trial.name]
+        return Trained(trial, settings.model, search.new_method(trial, settings), [], {"epoch": 1}, _noisy(logits))
+
+    return search.run(train)
+
+
+def _noisy(logits: Tensor) -> Tensor:
+    """With noise of size one: confidence is the ratio of signal to noise, whatever the temperature."""
+    return logits + torch.randn(logits.shape, generator=torch.Generator().manual_seed(0))
+
+
+def test_uniform_influence_stays_where_learned_influence_is_worse(small_graph: Graph) -> None:
+    found = searched(small_graph, "chosen", {"summed": 3.0, "own": 1.0, "summed, learned influence": 0.5})
+    assert found.record["influence"] == {
+        "tried": True,
+        "learned_share": 0.0,
+        "log_loss": found.record["influence"]["log_loss_uniform"],
+        "log_loss_uniform": found.record["influence"]["log_loss_uniform"],
+    }
+    assert [member.influence for member in found.method.members] == ["uniform"]
+
+
+def test_learned_influence_is_chosen_where_it_is_better(small_graph: Graph) -> None:
+    found = searched(small_graph, "chosen", {"summed": 2.0, "own": 1.0, "summed, learned influence": 6.0})
+    influence = found.record["influence"]
+    assert influence["learned_share"] == 1.0
+    assert influence["log_loss"] < influence["log_loss_uniform"]
+    assert [member.influence for member in found.method.members] == ["uniform", "learned"]
+    assert found.method.shares.tolist() == [0.0, 1.0]  # the first one only teaches
+
+
+def test_learned_influence_can_be_forced(small_graph: Graph) -> None:
+    found = searched(small_graph, "learned", {"summed": 3.0, "own": 1.0, "summed, learned influence": 0.5})
+    assert found.record["influence"]["learned_share"] == 1.0
+    assert found.record["influence"]["log_loss"] > found.record["influence"]["log_loss_uniform"]
+
+
+def test_learned_influence_is_not_tried_where_uniform_is_set(small_graph: Graph) -> None:
+    found = searched(small_graph, "uniform", {"summed": 3.0, "own": 1.0})
+    assert not found.record["influence"]["tried"]
+    assert [each["influence"] for each in found.record["search"]] == ["uniform", "uniform"]
+
+
+def test_the_record_has_the_settings_of_every_candidate(small_graph: Graph) -> None:
+    found = searched(small_graph, "uniform", {"summed": 3.0, "own": 1.0})
+    assert [each["settings"] for each in found.record["search"]] == [{"order": 2}, {"channels": "own"}]
+    assert sum(each["share"] for each in found.record["search"]) == pytest.approx(1.0)
+
+
+def test_a_search_does_not_depend_on_the_random_state_of_the_caller(small_graph: Graph) -> None:
+    settings = settings_with(SUMMED, OWN)
+    first = Search(small_graph, settings, seed=1).run()
+    torch.manual_seed(99)
+    state = torch.get_rng_state()
+    again = Search(small_graph, settings, seed=1).run()
+    assert torch.equal(torch.get_rng_state(), state)
+    assert first.record == again.record
+    assert all(torch.equal(value, again.method.state_dict()[name]) for name, value in first.method.state_dict().items())

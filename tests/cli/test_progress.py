@@ -34,6 +34,19 @@ def test_each_run_has_a_bar_with_its_epochs_and_best_accuracy(
     assert "best validation" in errors
 
 
+def test_trainings_inside_a_run_share_a_line(small_graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    bar = ProgressBar("demo, gcn")
+    for title in ("candidate 1 of 2: linear", "candidate 2 of 2: gains", ""):
+        loop = loop_with(small_graph, bar)
+        loop.title = title
+        bar.on_setup(loop)
+        loop.fit()
+    shown = [task.description for task in bar.progress.tasks]
+    bar.close()
+    assert "demo, gcn, candidate 1 of 2: linear" not in shown
+    assert "demo, gcn, candidate 2 of 2: gains" not in shown
+
+
 def test_a_bar_that_was_never_drawn_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressBar("demo, gcn").close()
     assert capsys.readouterr() == ("", "")

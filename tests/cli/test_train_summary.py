@@ -114,3 +114,14 @@ def test_of_several_runs_each_kind_of_warning_is_shown_once_with_the_number_of_r
     several["runs"] = [{**several["runs"][0], "notices": notices} for notices in ([], [notice], [notice])]
     (warning,) = result_warnings(several)
     assert warning.endswith("are predicted as class a (in 2 of 3 runs)")
+
+
+def test_the_result_of_a_search_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    candidate = {"candidate": "linear", "influence": "uniform", "settings": {}, "log_loss": 0.5, "share": 1.0}
+    influence = {"tried": True, "learned_share": 0.0, "log_loss": 0.5, "log_loss_uniform": 0.5}
+    edges = {"code": "oppose", "log_loss_with": 0.5, "log_loss_without": 0.75, "held_out_labels": 30}
+    text = shown(capsys, search=[candidate], influence=influence, edges=edges)
+    assert "Consensus             linear (100 %), of 1 candidates; log loss 0.500 on held-out labels" in text
+    assert "Influence             uniform; learned influence did not lower the held-out log loss" in text
+    assert "Edges                 oppose: neighbours tend to have different labels" in text
+    assert "Consensus" not in shown(capsys)

@@ -10,5 +10,6 @@ except ImportError as error:
     raise ResourceError(f"confgcn.nn needs torch_geometric: pip install 'confgcn[pyg]' ({error})") from None
 
 from confgcn.nn.network import ConfGCN
+from confgcn.nn.propagated import PropagatedConfGCN
 
-__all__ = ["ConfGCN"]
+__all__ = ["ConfGCN", "PropagatedConfGCN"]

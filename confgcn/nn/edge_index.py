@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -50,6 +52,22 @@ class EdgeIndexAdjacency(SparseStructure):
             loops=loops,
         )
 
+    @cached_property
+    def _reverse(self) -> Tensor:
+        """The position of entry (u, v) for every entry (v, u), -1 where there is none."""
+        count = self.shape[0]
+        keys, wanted = self.rows * count + self.indices, self.indices * count + self.rows
+        places = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
+        return torch.where(keys[places] == wanted, places, -1)
+
+    def at_reverse_entries(self, values: Tensor) -> Tensor:
+        """For every entry the value of the reverse one, zero where there is none."""
+        return values.index_select(0, self._reverse.clamp(min=0)) * (self._reverse >= 0)
+
+    def of_reverse(self, values: Tensor) -> Tensor:
+        """For every edge of the edge index the value of the reverse entry."""
+        return self.at_reverse_entries(values).index_select(0, self.entries)
+
 
 class MaskablePropagation(MessagePassing):  # type: ignore[misc]  # PyG has no annotations
     """:func:`confgcn.ops.propagate`, with a message for every edge of the edge index.
@@ -72,6 +90,52 @@ class MaskablePropagation(MessagePassing):  # type: ignore[misc]  # PyG has no a
 
     def message(self, x_j: Tensor, weights: Tensor) -> Tensor:
         return weights[:, None] * x_j
+
+
+class MaskableWalk(MessagePassing):  # type: ignore[misc]  # PyG has no annotations
+    """Sums of powers of a propagation matrix, with a message for every edge of the edge index.
+
+    What ``confgcn.graph.propagation_rows`` gives for rows of all nodes, differentiable in the mask of an explainer. A
+    mask scales messages; sums are divided by those of the unmasked rows.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(aggr="add")
+
+    def forward(
+        self, adjacency: EdgeIndexAdjacency, influence: Tensor, values: Tensor, coefficients: Sequence[float]
+    ) -> Tensor:
+        """sum_k c_k R^k times values (N, width); ``influence`` is R over the entries of the adjacency."""
+        weights = influence.index_select(0, adjacency.entries) * adjacency.shares.to(influence.dtype)
+        own = influence.index_select(0, adjacency.loops)[:, None]
+        total = coefficients[-1] * values
+        for coefficient in reversed(coefficients[:-1]):
+            total = self._step(adjacency, weights, total) + own * total + coefficient * values
+        return total
+
+    def two_steps(self, adjacency: EdgeIndexAdjacency, without_loops: Tensor, values: Tensor) -> Tensor:
+        """P^2 times values without the paths that return, divided by the sums of the rows, (N, width)."""
+        weights = without_loops.index_select(0, adjacency.entries) * adjacency.shares.to(without_loops.dtype)
+        masked = self.explain_message(weights[:, None], len(values)).squeeze(1) if self.explain else weights
+        back = adjacency.of_reverse(torch.zeros_like(without_loops).index_add(0, adjacency.entries, masked))
+        first = self._step(adjacency, weights, values)
+        second = self.propagate(adjacency.edge_index, x=first, start=values, weights=weights, back=back)
+        row_sums = torch.zeros_like(values[:, 0]).index_add_(0, adjacency.rows, without_loops)
+        returning = without_loops * adjacency.at_reverse_entries(without_loops)
+        reached = torch.zeros_like(row_sums).index_add_(
+            0, adjacency.rows, without_loops * row_sums.index_select(0, adjacency.indices) - returning
+        )
+        sums = reached[:, None]
+        return torch.where(sums > torch.finfo(sums.dtype).eps, second / sums.clamp(min=1e-30), 0.0)
+
+    def _step(self, adjacency: EdgeIndexAdjacency, weights: Tensor, values: Tensor) -> Tensor:
+        none = torch.zeros_like(weights)
+        step: Tensor = self.propagate(adjacency.edge_index, x=values, start=values, weights=weights, back=none)
+        return step
+
+    def message(self, x_j: Tensor, start_i: Tensor, weights: Tensor, back: Tensor) -> Tensor:
+        """The values of the source, without those that it received from the target."""
+        return weights[:, None] * (x_j - back[:, None] * start_i)
 
 
 def _check(edge_index: Tensor, num_nodes: int) -> None:

@@ -53,8 +53,7 @@ class Propagation:
 
     def summed(self, order: int, decay: float) -> PropagationRows:
         r"""The rows of :math:`\sum_{k=0}^{K} c_k R^k`, with :math:`c_k \propto (1 - \alpha)^k` and a sum of one."""
-        coefficients = [(1.0 - decay) ** k for k in range(order + 1)]
-        return self._built([value / sum(coefficients) for value in coefficients], loops=True)
+        return self._built(walk_coefficients(order, decay), loops=True)
 
     def hop(self, number: int) -> PropagationRows:
         """The rows of a power of P, without the paths that return to the node."""
@@ -71,6 +70,12 @@ class Propagation:
                     adjacency, values, coefficients, width=width, without_self=not loops
                 )
         return self._rows[key]
+
+
+def walk_coefficients(order: int, decay: float) -> list[float]:
+    r""":math:`c_0, \ldots, c_K`, with :math:`c_k \propto (1 - \alpha)^k` and a sum of one."""
+    powers = [(1.0 - decay) ** k for k in range(order + 1)]
+    return [value / sum(powers) for value in powers]
 
 
 _UNIFORM: WeakKeyDictionary[SparseStructure, Propagation] = WeakKeyDictionary()

@@ -122,6 +122,23 @@ def test_an_interrupted_cross_fitting_can_be_resumed(
     assert_resumable(outside, ended, "cross-fitted", undisturbed, differences)
 
 
+@pytest.mark.fault("P02", "P04")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_that_is_interrupted_in_its_third_candidate_can_be_resumed(
+    outside: Outside, run: Path, number: signal.Signals, wait_until: Wait, differences: Differences
+) -> None:
+    words = (*TRAIN, *OPTIONS[SINGLE], "--preset", "propagated")
+    outside.accepts(*words)
+    undisturbed = run.rename(outside.folder / "undisturbed")
+    started = outside.start(*words, before=outside.waiting_after_epoch(EPOCH, time=3))
+    wait_until((run / "search/candidate-01.json").is_file)
+    ended = stop(outside, started, wait_until, number)
+    assert "To continue, repeat the command with --out run --resume" in ended.errors
+    outside.accepts(*words, "--resume")
+    assert differences(run, undisturbed) == []
+    assert not (run / "search").exists()
+
+
 @pytest.mark.fault("P04")
 def test_a_run_that_ignores_hangups_is_not_stopped_by_one(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences

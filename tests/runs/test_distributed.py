@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from confgcn.distributed.shard_files import MANIFEST, is_shard_folder
-from confgcn.exceptions import ConfGCNError
+from confgcn.exceptions import ConfGCNError, UsageError
 from confgcn.graph import Graph
-from confgcn.runs.distributed import _remove_unfit
+from confgcn.runs.distributed import _remove_unfit, check_request
+from confgcn.runs.request import RunRequest
 from confgcn.runs.stored_graph import make_shards
 
 
@@ -61,3 +62,10 @@ def test_a_link_is_not_followed(shards: Path, small_graph: Graph, tmp_path: Path
     with pytest.raises(ConfGCNError, match="link"):
         _remove_unfit(link, small_graph.fingerprint, 4)
     assert is_shard_folder(shards)
+
+
+def test_a_preset_that_needs_the_whole_graph_names_one_that_does_not(small_graph: Graph, tmp_path: Path) -> None:
+    request = RunRequest(graph=small_graph, preset="propagated", out=tmp_path / "run")
+    with pytest.raises(UsageError, match="--preset consensus"):
+        check_request(request, 2)
+    assert not (tmp_path / "run").exists()

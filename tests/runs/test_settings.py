@@ -152,3 +152,10 @@ def test_by_default_a_graph_is_left_as_it_is(small_graph: Graph) -> None:
 def test_a_share_out_of_range_is_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         resolve("confgcn", "default", "demo", change)
+
+
+def test_a_search_needs_candidates() -> None:
+    with pytest.raises(UsageError, match="preset consensus of confgcn has no candidates"):
+        resolve("confgcn", "consensus", "", {"search": True})
+    assert resolve("confgcn", "propagated", "", {}).searches
+    assert not resolve("confgcn", "propagated", "", {"search": False}).searches

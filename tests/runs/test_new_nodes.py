@@ -124,3 +124,23 @@ def test_features_too_large_for_the_weights_give_an_error_and_no_label(small_gra
     addition = replace(addition, num_described=1)
     with pytest.raises(DataError, match=r"the prediction \(logits\) is not finite: features or weights"):
         predict_new_nodes(run, addition)
+
+
+def test_rows_of_new_nodes_are_computed_and_a_copy_of_a_node_has_its_prediction(small_graph: Graph) -> None:
+    overrides = {"epochs": 30, "search": False, "order": 1, "influence": "uniform"}
+    request = RunRequest(small_graph, preset="propagated", overrides=overrides)
+    run = fit_in_memory(small_graph, request.settings(), run_config(request), notify=lambda _: None)
+    node = int(small_graph.test[0])
+    start, end = small_graph.neighbours.indptr[node : node + 2].tolist()
+    neighbours = small_graph.neighbours.indices[start:end].tolist()
+    names = ["copy", *(small_graph.node_names[each] for each in neighbours)]
+    features = np.asarray(small_graph.features)[[node, *neighbours]]
+    edges = np.array([[0, place] for place in range(1, len(names))])
+    addition = RawGraph("new", names, edges, features)
+    kept, again = (predict_new_nodes(run, addition, update_existing=update) for update in (False, True))
+    known, (new,) = kept.extended.extension.known, kept.extended.extension.new
+    assert torch.equal(kept.prediction.logits[known], run.prediction.logits)
+    assert not torch.equal(again.prediction.logits[known], run.prediction.logits)
+    torch.testing.assert_close(again.prediction.logits[new], again.prediction.logits[known[node]])
+    assert torch.equal(kept.prediction.logits[new], again.prediction.logits[new])
+    assert all(torch.equal(*pair) for pair in zip(run.method.parameters(), kept.method.parameters(), strict=True))

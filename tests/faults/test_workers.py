@@ -267,7 +267,9 @@ def test_errors_that_are_known_early_are_raised_before_a_worker_starts(outside: 
     with (outside.folder / "run/run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         outside.refuses(*TRAIN, "--workers", 2, "--resume", code=7, naming=["run: in use by process"])
-    outside.refuses("train", "demo", "--method", "gcn", "--workers", 2, code=2, naming=["gcn cannot be trained"])
+    outside.refuses(
+        "train", "demo", "--method", "gcn", "--workers", 2, code=2, naming=["gcn (preset tuned) cannot be trained"]
+    )
 
 
 @pytest.mark.fault("P17")

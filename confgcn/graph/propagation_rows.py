@@ -9,7 +9,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -21,6 +24,9 @@ from confgcn.kernels import kernels_for
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 ARRAYS = ("indices", "weights")
+WEIGHT_TYPES = (np.float32, np.float64)
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +125,20 @@ class PropagationRows:
     def read(cls, folder: Path) -> PropagationRows:
         """Verify and map what :meth:`write` or :meth:`build` wrote; a page is loaded when it is used."""
         arrays = map_arrays(folder, ARRAYS)
-        rows = cls(*(torch.from_numpy(arrays[name]) for name in ARRAYS))
-        is_table = rows.indices.dim() == 2 and rows.indices.dtype == torch.int32 and rows.weights.is_floating_point()
-        if not is_table or rows.indices.shape != rows.weights.shape:
-            found = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in arrays.items())
-            raise CorruptFileError(f"{folder}: expected int32 indices and weights of one shape, found {found}")
-        return rows
+        _check_arrays(folder, **arrays)
+        return cls(*(torch.from_numpy(arrays[name]) for name in ARRAYS))
+
+
+def _check_arrays(folder: Path, indices: Array, weights: Array) -> None:
+    """Check what was read: a node outside of the table would be read from other memory."""
+    is_table = indices.ndim == 2 and indices.size > 0 and indices.dtype == np.int32 and weights.dtype in WEIGHT_TYPES
+    if not is_table or indices.shape != weights.shape:
+        found = f"indices {indices.dtype} {indices.shape}, weights {weights.dtype} {weights.shape}"
+        raise CorruptFileError(f"{folder}: expected int32 indices and weights of one shape, found {found}")
+    if indices.min() < 0 or indices.max() >= len(indices):
+        raise CorruptFileError(f"{folder}: expected nodes from 0 to {len(indices) - 1}, found others")
+    if not (weights.min() >= 0 and weights.max() < math.inf):  # also for numbers that are none
+        raise CorruptFileError(f"{folder}: expected finite weights of at least 0, found others")
 
 
 def _check_matrix(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from confgcn.exceptions import CorruptFileError, UsageError
+from confgcn.exceptions import CorruptFileError, UsageError, brief
 from confgcn.io.atomic_files import atomic_folder, reporting_write_errors
 from confgcn.io.checksums import file_digest
 from confgcn.io.json_files import checked_record, read_checksummed_json, write_checksummed_json
@@ -89,5 +91,23 @@ def _map(path: Path, checksums: Mapping[str, str]) -> npt.NDArray[Any]:
         raise CorruptFileError(f"{path}: missing, though {RECORD} lists it")
     if file_digest(path) != checksums[path.name]:
         raise CorruptFileError(f"{path}: corrupt, its checksum does not match")
-    mapped: npt.NDArray[Any] = np.load(path, mmap_mode="c", allow_pickle=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            _check_header(path)
+            mapped: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="c")
+    except Exception as error:  # a damaged header can raise any exception
+        if isinstance(error, (MemoryError, OSError)):  # of the machine
+            raise
+        raise CorruptFileError(f"{path}: corrupt, it holds no array of numbers ({brief(error)})") from None
     return mapped
+
+
+def _check_header(path: Path) -> None:
+    """Check the type and the size in a header before numpy does: it divides by the size of an empty type."""
+    with path.open("rb") as stream:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        if dtype.kind not in "iuf" or stream.tell() + math.prod(shape) * dtype.itemsize != path.stat().st_size:
+            raise ValueError(f"{dtype} {shape} is not its content")

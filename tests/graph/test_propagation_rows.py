@@ -248,6 +248,23 @@ def test_arrays_that_are_no_rows_are_refused(tmp_path: Path) -> None:
         PropagationRows.read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("indices", "weights", "message"),
+    [
+        ([[0, 3]], [[1.0, 1.0]], "expected nodes from 0 to 0"),
+        ([[0, -1]], [[1.0, 1.0]], "expected nodes from 0 to 0"),
+        ([[0, 0]], [[1.0, -1.0]], "expected finite weights"),
+        ([[0, 0]], [[1.0, float("nan")]], "expected finite weights"),
+    ],
+)
+def test_numbers_that_no_rows_have_are_refused(
+    tmp_path: Path, indices: list[list[int]], weights: list[list[float]], message: str
+) -> None:
+    PropagationRows(torch.tensor(indices, dtype=torch.int32), torch.tensor(weights)).write(tmp_path)
+    with pytest.raises(CorruptFileError, match=message):
+        PropagationRows.read(tmp_path)
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no coefficients": ({"coefficients": ()}, "non-negative coefficients"),
     "a negative coefficient": ({"coefficients": (1.0, -0.5)}, r"non-negative coefficients, got \[1.0, -0.5\]"),

@@ -56,6 +56,7 @@ READ_BY: dict[str, str | None] = {
     "io/checksums.py": "load/",
     "io/json_files.py": "load/",
     "io/locks.py": "resume/",
+    "io/mapped_arrays.py": "rows/",
     "io/memory.py": None,
     "io/tensor_files.py": "load/",
     "runs/directory.py": "resume/",

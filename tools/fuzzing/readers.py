@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from fuzzing import seeds
 from fuzzing.graph_readers import graph_readers
 from fuzzing.reader import Reader
+from fuzzing.row_readers import row_readers
 from fuzzing.run_readers import reproduction_readers, run_readers
 from fuzzing.settings_readers import settings_readers
 from fuzzing.shard_readers import shard_readers
@@ -27,6 +28,7 @@ def all_readers(folder: Path) -> dict[str, Reader]:
         found = [
             *graph_readers(graph),
             *shard_readers(graph),
+            *row_readers(),
             *settings_readers(graph),
             *run_readers(graph, run, saved),
             *reproduction_readers(),

@@ -48,6 +48,18 @@ def seal_shards(file: Path) -> None:
         return
 
 
+def seal_arrays(file: Path) -> None:
+    """Of an array in a folder of mapped arrays, or of the record of all."""
+    record = file.with_name("arrays.json")
+    try:
+        files = json.loads(record.read_bytes())["files"]
+        if file != record:
+            files[file.name] = digest(file.read_bytes())
+        _reseal(record, files=files)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+
+
 def _reseal(file: Path, **changes: Any) -> None:
     try:
         content = json.loads(file.read_bytes())

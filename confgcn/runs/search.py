@@ -111,9 +111,9 @@ class Search:
         retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.channels != "own"]
         total = first + len(retrained)
         learned = train_all(train, [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)])
-        trained = [*uniform, *learned]
-        only = range(len(uniform), len(trained)) if influence == "learned" and learned else range(len(trained))
-        final = chosen_shares(trained, labels, only)
+        trained, taught = [*uniform, *learned], range(len(uniform), len(uniform) + len(learned))
+        # A model that did not teach stays out: in the consensus it would change the influences that were learned from.
+        final = chosen_shares(trained, labels, taught if influence == "learned" and learned else [*shares, *taught])
         if any(i >= len(uniform) for i in final):
             final = {**dict.fromkeys(shares, 0.0), **final}  # the teachers are part of the model
         return combined(self.graph, trained, final, labels, uniform_shares=shares)
@@ -170,6 +170,7 @@ def train_all(train: Train, trials: Sequence[Trial]) -> list[Trained]:
 
 
 def propagated(loop: TrainingLoop) -> PropagatedConfGCN:
+    """The model that a loop has trained."""
     assert isinstance(loop.method, PropagatedConfGCN)
     return loop.method
 

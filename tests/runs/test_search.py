@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -116,6 +116,26 @@ def test_learned_influence_is_chosen_where_it_is_better(small_graph: Graph) -> N
     assert influence["log_loss"] < influence["log_loss_uniform"]
     assert [member.influence for member in found.method.members] == ["uniform", "learned"]
     assert found.method.shares.tolist() == [0.0, 1.0]  # the first one only teaches
+
+
+def test_a_model_that_did_not_teach_is_not_combined_with_those_that_were_taught(
+    small_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All models with uniform influence in the consensus teach: another one would change the influences."""
+    choices: list[tuple[list[int], dict[int, float]]] = []
+
+    def recorded(probabilities: Sequence[Tensor], labels: Tensor, among: Sequence[int]) -> dict[int, float]:
+        choices.append((list(among), greedy_shares(probabilities, labels, among)))
+        return choices[-1][1]
+
+    monkeypatch.setattr("confgcn.runs.search.greedy_shares", recorded)
+    found = searched(small_graph, "chosen", {"summed": 3.0, "own": 1.0, "summed, learned influence": 5.0})
+    (_, teachers), (among, _) = choices
+    assert list(teachers) == [0]
+    assert among == [0, 2]
+    learned = [member for member in found.method.members if member.influence == "learned"]
+    assert learned
+    assert [model.channels for model in learned[0].teacher.models] == ["summed"]
 
 
 def test_learned_influence_can_be_forced(small_graph: Graph) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import Contributions, InductiveMethod, Prediction, Shape
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
@@ -69,7 +70,7 @@ class PropagatedEnsemble(InductiveMethod):
 
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.training:
-            raise NotImplementedError("an ensemble is made of trained members; train a PropagatedConfGCN instead")
+            raise UsageError("an ensemble is made of trained members; train a PropagatedConfGCN instead")
         members, shares = self._members(), self.shares.tolist()
         used = [number for number, share in enumerate(shares) if share]
         mu = sum(shares[i] * (members[i](graph, nodes).logits / self.temperatures[i]).softmax(-1) for i in used)

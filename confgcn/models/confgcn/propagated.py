@@ -165,8 +165,7 @@ class PropagatedConfGCN(InductiveMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.training:
             return self.random_views(graph)
-        whole = graph.batch_nodes if nodes is None else nodes
-        positions = torch.arange(graph.num_nodes, device=graph.device) if whole is None else whole
+        positions = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
         inputs = self.inputs(graph)
         logits = [
             self.network(inputs.channels(block, lambda table: table.normalised()))
@@ -180,11 +179,13 @@ class PropagatedConfGCN(InductiveMethod):
         self.steps += 1
         nodes = torch.cat([_drawn(graph.train, self.labelled_batch), self._unlabelled(graph)])
         inputs = self.inputs(graph)
-        views = [
-            self.network(inputs.channels(nodes, lambda table: table.view(self.entry_dropout)))
-            for _ in range(VIEWS if self.lambda_const else 1)
-        ]
-        return Prediction(torch.stack(views).mean(0), nodes=nodes, views=torch.stack(views))
+        views = torch.stack(
+            [
+                self.network(inputs.channels(nodes, lambda table: table.view(self.entry_dropout)))
+                for _ in range(VIEWS if self.lambda_const else 1)
+            ]
+        )
+        return Prediction(views.mean(0), nodes=nodes, views=views)
 
     def _unlabelled(self, graph: Graph) -> Tensor:
         if not self.lambda_const:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.base import Shape
 from confgcn.models.confgcn.ensemble import PropagatedEnsemble
@@ -119,5 +120,5 @@ def test_new_members_have_equal_shares(small_graph: Graph) -> None:
 
 def test_an_ensemble_is_not_trained(small_graph: Graph) -> None:
     ensemble = ensemble_of(small_graph, [UNIFORM], [1.0], [1.0]).train()
-    with pytest.raises(NotImplementedError, match="trained members"):
+    with pytest.raises(UsageError, match="trained members"):
         ensemble(small_graph)

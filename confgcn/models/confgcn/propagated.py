@@ -69,7 +69,8 @@ class PropagatedConfGCN(InductiveMethod):
               \tilde{Y}_{vc} = \frac{\bar{Y}_{vc}^{1/T}}{\sum_{c'} \bar{Y}_{vc'}^{1/T}}
 
     Quantities in brackets are held fixed; :math:`\lambda` rises from zero over the first steps. Of the paper's five
-    terms :math:`L_{cross}` and :math:`L_{const}` are left; ``docs/confidence.md`` has the reasons.
+    terms :math:`L_{cross}` and :math:`L_{const}` are left: label scores and precisions follow from the prediction, so
+    that the other three have no parameters to train.
 
     Args:
         channels, label_channel: the inputs of the network.

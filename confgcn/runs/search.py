@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -66,6 +66,19 @@ class Trained:
 
 
 Train = Callable[[Trial], Trained]
+Influence = Literal["uniform", "learned", "chosen"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedCandidates:
+    """All candidates with uniform influence, the shares of the chosen ones by number, and these with learned influence.
+
+    ``learned`` is empty where learned influence was not requested, or where no chosen candidate uses it.
+    """
+
+    uniform: list[Trained]
+    shares: dict[int, float]
+    learned: list[Trained] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,21 +112,33 @@ class Search:
 
     def run(self, train: Train | None = None) -> SearchResult:
         """Train and choose; ``train`` may return a candidate that an interrupted search has trained already."""
+        influence: Influence = self.settings.model["influence"]
+        return self.combine(self.train_candidates(train, with_learned=influence != "uniform"), influence)
+
+    def train_candidates(self, train: Train | None = None, *, with_learned: bool = True) -> TrainedCandidates:
+        """Train all candidates with uniform influence and, on request, the chosen ones with learned influence."""
         train = train or self.train
-        influence, labels = self.settings.model["influence"], self.graph.labels[self.graph.validation]
         uniform = train_all(train, self.trials())
-        shares = chosen_shares(uniform, labels)
-        if influence == "uniform":
-            return combined(self.graph, uniform, shares, labels)
+        shares = chosen_shares(uniform, self.graph.labels[self.graph.validation])
+        if not with_learned:
+            return TrainedCandidates(uniform, shares)
         teachers = [uniform[i] for i in shares]
         self.teacher = LearnedInfluence([teacher.method for teacher in teachers])
         first = len(self.settings.candidates)
         retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.channels != "own"]
         total = first + len(retrained)
         learned = train_all(train, [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)])
-        trained, taught = [*uniform, *learned], range(len(uniform), len(uniform) + len(learned))
+        return TrainedCandidates(uniform, shares, learned)
+
+    def combine(self, candidates: TrainedCandidates, influence: Influence) -> SearchResult:
+        """The consensus of trained candidates with this influence; nothing is trained."""
+        uniform, shares, labels = candidates.uniform, candidates.shares, self.graph.labels[self.graph.validation]
+        if influence == "uniform":
+            return combined(self.graph, uniform, shares, labels)
+        trained = [*uniform, *candidates.learned]
+        taught = range(len(uniform), len(trained))
         # A model that did not teach stays out: in the consensus it would change the influences that were learned from.
-        final = chosen_shares(trained, labels, taught if influence == "learned" and learned else [*shares, *taught])
+        final = chosen_shares(trained, labels, taught if influence == "learned" and taught else [*shares, *taught])
         if any(i >= len(uniform) for i in final):
             final = {**dict.fromkeys(shares, 0.0), **final}  # the teachers are part of the model
         return combined(self.graph, trained, final, labels, uniform_shares=shares)

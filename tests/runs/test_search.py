@@ -11,7 +11,7 @@ from torch import Tensor
 
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
-from confgcn.runs.search import Search, SearchResult, Trained, Trial, greedy_shares, train_all
+from confgcn.runs.search import Influence, Search, SearchResult, Trained, Trial, greedy_shares, train_all
 from confgcn.runs.settings import Candidate, RunSettings, resolve
 
 OWN = Candidate("own", {"channels": "own"})
@@ -142,6 +142,22 @@ def test_learned_influence_can_be_forced(small_graph: Graph) -> None:
     found = searched(small_graph, "learned", {"summed": 3.0, "own": 1.0, "summed, learned influence": 0.5})
     assert found.record["influence"]["learned_share"] == 1.0
     assert found.record["influence"]["log_loss"] > found.record["influence"]["log_loss_uniform"]
+
+
+@pytest.mark.parametrize("influence", ["chosen", "learned", "uniform"])
+def test_candidates_that_are_trained_once_can_be_combined_for_every_influence(
+    small_graph: Graph, influence: Influence
+) -> None:
+    settings = settings_with(SUMMED, OWN, hidden_dim=4)
+    search = Search(small_graph, settings, seed=0)
+    found = search.combine(search.train_candidates(), influence)
+    own_settings = replace(settings, model={**settings.model, "influence": influence})
+    expected = Search(small_graph, own_settings, seed=0).run()
+    assert found.record == expected.record
+    assert found.best == expected.best
+    assert found.method.state_dict().keys() == expected.method.state_dict().keys()
+    assert all(map(torch.equal, found.method.state_dict().values(), expected.method.state_dict().values()))
+    assert torch.equal(found.method(small_graph).logits, expected.method(small_graph).logits)
 
 
 def test_learned_influence_is_not_tried_where_uniform_is_set(small_graph: Graph) -> None:

@@ -49,6 +49,14 @@ class Fitted:
         return cls(loop.method, loop.predict(), loop.history, loop.best, held_out)
 
 
+def searches(graph: Graph, settings: RunSettings) -> bool:
+    """Are there candidates, and labels to choose among them by: held out, or held out in turn?
+
+    Otherwise the model of the preset is trained as it is.
+    """
+    return settings.searches and (len(graph.validation) > 0 or needs_cross_fitting(graph, settings))
+
+
 def fit_by_search(
     graph: Graph,
     settings: RunSettings,

@@ -21,7 +21,7 @@ from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.features_alone import features_alone
-from confgcn.runs.fitted import WITHOUT_VALIDATION, Fitted, Notify, check_memory_of_methods, fit_by_search
+from confgcn.runs.fitted import WITHOUT_VALIDATION, Fitted, Notify, check_memory_of_methods, fit_by_search, searches
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
@@ -133,7 +133,7 @@ def run_once(
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     stopping = [*callbacks, StopOnSignal(stop)]
-    if settings.searches:
+    if searches(prepared, settings):
         saved_candidates = SavedCandidates(directory.search, notify)
         fitted = fit_by_search(prepared, settings, stopping, seed=seed, notify=notify, saved=saved_candidates)
     else:
@@ -159,7 +159,7 @@ def fit_in_memory(
     prepared = settings.data.prepare(graph, seed=seed)
     check_fittable(prepared, settings)
     check_memory_of_methods(prepared, settings)
-    if settings.searches:
+    if searches(prepared, settings):
         fitted = fit_by_search(prepared, settings, callbacks, seed=seed, notify=notify)
     else:
         crossed = cross_fit_where_needed(prepared, settings, callbacks, seed=seed, notify=notify)

@@ -10,8 +10,11 @@ from confgcn.evaluation.metrics import accuracy
 from confgcn.exceptions import ResourceError, UsageError
 from confgcn.graph import Graph
 from confgcn.io import memory
-from confgcn.runs.fitted import check_memory_of_methods, fit_by_search
+from confgcn.models.confgcn.propagated import PropagatedConfGCN
+from confgcn.runs.fitted import check_memory_of_methods, fit_by_search, searches
+from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import Candidate, RunSettings, make_method, resolve
+from confgcn.runs.train import fit_in_memory
 
 
 def settings(**overrides: object) -> RunSettings:
@@ -52,3 +55,19 @@ def test_a_candidate_with_wrong_settings_is_refused(small_graph: Graph) -> None:
     wrong = replace(settings(), candidates=(Candidate("wrong", {"order": -1}),))
     with pytest.raises(UsageError, match="candidate wrong"):
         check_memory_of_methods(small_graph, wrong)
+
+
+def test_a_search_needs_labels_to_choose_by(small_graph: Graph) -> None:
+    unsplit = replace(small_graph, validation=small_graph.validation[:0])
+    assert searches(small_graph, settings())
+    assert searches(unsplit, settings())
+    assert not searches(unsplit, settings(select="last", stop="never"))
+    assert not searches(small_graph, settings(search=False))
+
+
+def test_without_labels_to_choose_by_one_model_is_trained(small_graph: Graph) -> None:
+    unsplit = replace(small_graph, validation=small_graph.validation[:0])
+    request = RunRequest(unsplit, preset="propagated", overrides={"epochs": 2, "select": "last", "stop": "never"})
+    run = fit_in_memory(unsplit, request.settings(), run_config(request), notify=[].append)
+    assert isinstance(run.method, PropagatedConfGCN)
+    assert len(run.history) == 2

@@ -34,7 +34,7 @@ def test_several_workers_refuse_what_they_cannot_do(command: Command) -> None:
     for words, message in (
         (("--seeds", 2), "one job for each"),
         (("--method", "gcn"), "cannot be trained by several workers"),
-        (("--set", "flipped_labels=0.1"), "single worker"),
+        (("--preset", "consensus", "--set", "flipped_labels=0.1"), "single worker"),
     ):
         refused = command("train", "demo", "--workers", 2, "--out", "run", *words)
         assert refused.returncode == 2, refused.stderr

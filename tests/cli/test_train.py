@@ -136,7 +136,7 @@ Checkpointer.on_epoch = kill
 def test_a_killed_training_is_resumed_and_its_run_can_be_used(
     command: Command, start_command: Callable[..., Any], tmp_path: Path
 ) -> None:
-    words = ("train", "demo", "--epochs", "8", "--out")
+    words = ("train", "demo", "--preset", "consensus", "--epochs", "8", "--out")
     assert command(*words, "undisturbed").returncode == 0
     assert start_command(*words, "run", folder=tmp_path, before=KILLED).wait().code == -signal.SIGKILL
     assert not (tmp_path / "run" / "predictions.csv").exists()

@@ -16,7 +16,7 @@ pytest.importorskip("optuna")
 
 def test_the_best_settings_are_printed_as_settings_and_as_json(command: Command, tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text('epochs = [1, 4]\nhidden_dim = [4]\ninfluence = ["uniform"]')
-    words = ("tune", "demo", "--space", "space.toml", "--study", "study.db", "--seeds", 1)
+    words = ("tune", "demo", "--preset", "consensus", "--space", "space.toml", "--study", "study.db", "--seeds", 1)
     shown = command(*words)
     assert shown.returncode == 0, shown.stderr
     assert shown.stderr.count("trial ") == 2

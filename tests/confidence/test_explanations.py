@@ -22,8 +22,8 @@ def rebuilt(graph: Graph, edges: list[tuple[int, int]]) -> Graph:
     return Graph.build(edges, graph.features.numpy(), graph.labels.numpy(), **splits, name=graph.name)
 
 
-def built(name: str, graph: Graph) -> AbstractMethod:
-    method = method_class(name)(Shape.of(graph))
+def built(name: str, graph: Graph, preset: str = "default") -> AbstractMethod:
+    method = method_class(name, preset)(Shape.of(graph))
     method.setup(graph)
     with torch.no_grad():
         for parameter in method.parameters():
@@ -43,7 +43,7 @@ class MeanOfNeighbours(AbstractMethod):
 
 @pytest.mark.parametrize("name", ["confgcn", "gcn", "gat", "ggnn", "gpnn", "gated_gcn", "sage", "appnp"])
 def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_nodes: Graph) -> None:
-    method = built(name, six_nodes)
+    method = built(name, six_nodes, "consensus")
     explanation = explain(method, six_nodes, 1)
     with_all = method.predict(six_nodes).logits[1].double().log_softmax(0)
     torch.testing.assert_close(explanation.log_probabilities, with_all, atol=1e-5, rtol=1e-5)
@@ -63,7 +63,7 @@ def test_changes_are_those_of_a_graph_built_without_the_edge(name: str, six_node
 
 
 def test_influence_is_that_of_the_edge_into_the_node(six_nodes: Graph) -> None:
-    method = built("confgcn", six_nodes)
+    method = built("confgcn", six_nodes, "consensus")
     influence = method.predict(six_nodes).influence
     assert influence is not None
     of_edge = {

@@ -93,7 +93,7 @@ def test_a_loop_sets_up_on_the_cpu_and_trains_on_its_device(small_graph: Graph) 
 
 
 def test_samples_are_drawn_on_the_cpu_and_moved(small_graph: Graph) -> None:
-    method = method_class("confgcn")(Shape.of(small_graph), **resolve("confgcn", "default", "", {}).model)
+    method = method_class("confgcn", "consensus")(Shape.of(small_graph))
     loop = TrainingLoop(method, small_graph, Recipe(epochs=1, batch_size=40), device="meta")
     batches = list(loop.batches)
     assert len(batches) == 3

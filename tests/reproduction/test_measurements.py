@@ -109,8 +109,8 @@ class Measured:
     prediction: Prediction
 
     @classmethod
-    def of(cls, out: Path, method: str = "confgcn", **overrides: Any) -> Measured:
-        request = RunRequest(graph="demo", method=method, out=out, overrides={**QUICK, **overrides})
+    def of(cls, out: Path, method: str = "confgcn", preset: str = "consensus", **overrides: Any) -> Measured:
+        request = RunRequest(graph="demo", method=method, preset=preset, out=out, overrides={**QUICK, **overrides})
         metrics = train(request, notify=lambda _: None)["runs"][0]
         found, saved = measure_confidences(out, load_demo(), metrics, 1.5), load_run(out)
         graph = saved.prepared
@@ -228,5 +228,5 @@ def test_sets_reach_their_coverage_when_validation_nodes_were_held_back(
 
 
 def test_a_method_without_learned_confidences_has_no_such_measurements(tmp_path: Path) -> None:
-    found = Measured.of(tmp_path / "run", "feat").found
+    found = Measured.of(tmp_path / "run", "feat", "default").found
     assert missing_of(found) - set(DECISIONS) == {"flips_found", *SET_NAMES, *LEARNED}

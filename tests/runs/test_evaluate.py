@@ -32,7 +32,9 @@ from confgcn.runs.train import train
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
     for method in ("confgcn", "feat"):
-        train(RunRequest("demo", method, overrides={"epochs": 6}, out=folder / method), notify=lambda _: None)
+        preset = "consensus" if method == "confgcn" else "default"
+        request = RunRequest("demo", method, preset, overrides={"epochs": 6}, out=folder / method)
+        train(request, notify=lambda _: None)
     return {"confgcn": folder / "confgcn", "feat": folder / "feat"}
 
 

@@ -19,7 +19,7 @@ from confgcn.runs.train import fit_in_memory
 
 
 def finished(graph: Graph, **changes: object) -> Run:
-    request = RunRequest(graph, overrides={"epochs": 30, **changes})
+    request = RunRequest(graph, preset="consensus", overrides={"epochs": 30, **changes})
     return fit_in_memory(graph, request.settings(), run_config(request), notify=lambda _: None)
 
 

@@ -137,7 +137,8 @@ def test_labels_of_a_set_are_told_apart() -> None:
 
 @pytest.fixture
 def run(small_graph: Graph, tmp_path: Path) -> Path:
-    train(RunRequest(small_graph, overrides={"epochs": 5}, out=tmp_path / "run"), notify=lambda _: None)
+    request = RunRequest(small_graph, preset="consensus", overrides={"epochs": 5}, out=tmp_path / "run")
+    train(request, notify=lambda _: None)
     return tmp_path / "run"
 
 

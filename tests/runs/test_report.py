@@ -27,7 +27,8 @@ from confgcn.runs.train import train
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("runs")
-    train(RunRequest("demo", overrides={"epochs": 8}, out=folder / "confgcn"), notify=lambda _: None)
+    request = RunRequest("demo", preset="consensus", overrides={"epochs": 8}, out=folder / "confgcn")
+    train(request, notify=lambda _: None)
     train(RunRequest("demo", "label_propagation", out=folder / "solved"), notify=lambda _: None)
     return {name: folder / name for name in ("confgcn", "solved")}
 

@@ -20,7 +20,7 @@ from confgcn.runs.train import fit_in_memory
 
 @pytest.fixture
 def run(small_graph: Graph) -> Run:
-    request = RunRequest(small_graph, overrides={"epochs": 20})
+    request = RunRequest(small_graph, preset="consensus", overrides={"epochs": 20})
     return fit_in_memory(small_graph, request.settings(), run_config(request), notify=lambda _: None)
 
 
@@ -66,7 +66,8 @@ def test_other_targets_change_only_what_depends_on_them(run: Run) -> None:
 
 
 def test_targets_of_the_settings_are_those_of_a_later_change(run: Run, small_graph: Graph) -> None:
-    request = RunRequest(small_graph, overrides={"epochs": 20, "coverage": 0.6, "max_error": 0.2, "delta": 0.3})
+    overrides = {"epochs": 20, "coverage": 0.6, "max_error": 0.2, "delta": 0.3}
+    request = RunRequest(small_graph, preset="consensus", overrides=overrides)
     trained = fit_in_memory(small_graph, request.settings(), run_config(request), notify=lambda _: None)
     changed = run.with_targets(coverage=0.6, max_error=0.2, delta=0.3)
     assert torch.equal(trained.assessment.sets, changed.assessment.sets)

@@ -36,7 +36,7 @@ HARDER = {"epochs": 3, "edges_between_classes": 0.2, "flipped_labels": 0.1, "hel
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("saved") / "run"
-    train(RunRequest(graph="demo", seed=SEED, out=out, overrides=HARDER), notify=lambda _: None)
+    train(RunRequest(graph="demo", seed=SEED, out=out, overrides={**HARDER, "search": False}), notify=lambda _: None)
     return load_run(out)
 
 
@@ -51,7 +51,7 @@ def test_the_graph_trained_on_is_made_again_with_the_seed_of_the_run(saved: Run)
 
 
 def test_predictions_are_those_of_the_training_on_that_graph(saved: Run) -> None:
-    loop = trained_loop(load_demo(), resolve("confgcn", "default", "demo", HARDER), seed=SEED)
+    loop = trained_loop(load_demo(), resolve("confgcn", "default", "demo", {**HARDER, "search": False}), seed=SEED)
     trained, read = loop.predict(), saved.prediction
     assert torch.equal(read.logits, trained.logits)
     assert torch.equal(read.influence, trained.influence)
@@ -73,7 +73,7 @@ CROSS_FITTED = replace(GRAPH, validation=torch.empty(0, dtype=torch.long), name=
 @pytest.fixture(scope="module")
 def cross_fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("cross_fitted") / "run"
-    train(RunRequest(CROSS_FITTED, overrides={"epochs": 2}, out=out), notify=lambda _: None)
+    train(RunRequest(CROSS_FITTED, preset="consensus", overrides={"epochs": 2}, out=out), notify=lambda _: None)
     return out
 
 

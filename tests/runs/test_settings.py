@@ -106,7 +106,7 @@ def test_overrides_find_their_section() -> None:
         (("confgcn", "default", "cora", {"dropuot": 0.5}), "did you mean 'dropout'"),
         (("confgcn", "default", "cora", {"dropout": 1.0}), "less than 1"),
         (("confgcn", "default", "cora", {"hidden_dim": 0}), "hidden_dim = 0"),
-        (("confgcn", "default", "cora", {"gamma": 0.0}), "gamma = 0.0"),
+        (("confgcn", "consensus", "cora", {"gamma": 0.0}), "gamma = 0.0"),
         (("confgcn", "default", "cora", {"lambda_const": -1.0}), "lambda_const = -1.0"),
         (("confgcn", "default", "cora", {"dropout": "__import__('os')"}), "valid number"),
         (("gcn", "default", "cora", {"influence": "uniform"}), "unknown setting 'influence'"),

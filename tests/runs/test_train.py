@@ -148,7 +148,7 @@ def test_divergence_keeps_the_best_weights_and_says_where(tmp_path: Path) -> Non
                 torch.nn.init.constant_(loop.method.layers[0].weight, float("inf"))
 
     with pytest.raises(DivergedError, match=r"epoch \d is not finite|best_before_divergence") as raised:
-        run(tmp_path / "run", Poison())
+        run(tmp_path / "run", Poison(), preset="consensus")
     assert "best_before_divergence" in str(raised.value)
     assert (tmp_path / "run" / "best_before_divergence.safetensors").is_file()
     assert not (tmp_path / "run" / "metrics.json").exists()

@@ -59,11 +59,11 @@ def test_edges_oppose_where_neighbours_have_different_labels_and_the_model_uses_
 
 
 @pytest.mark.parametrize("mismatch", [0.1, 0.9])
-@pytest.mark.parametrize("with_edges", [(POOR,), (GOOD, 0.39)], ids=["worse", "within one standard error"])
+@pytest.mark.parametrize("with_edges", [(POOR,), (GOOD, 0.49)], ids=["worse", "within two standard errors"])
 def test_edges_say_nothing_unless_they_are_clearly_better(mismatch: float, with_edges: tuple[float, ...]) -> None:
     found = record(graph_of(mismatch), right(*with_edges), right(POOR))
     assert found["code"] == "nothing"
-    assert found["log_loss_without"] - found["log_loss_with"] <= found["standard_error"] + 1e-12
+    assert found["log_loss_without"] - found["log_loss_with"] <= 2 * found["standard_error"] + 1e-12
 
 
 def test_the_best_candidates_of_both_kinds_are_compared() -> None:

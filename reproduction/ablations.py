@@ -10,7 +10,7 @@ from reproduction.default_variants import DEFAULT
 from reproduction.development import development_graphs
 from reproduction.formatting import NOTHING, Numbers, decimal, interval, mean_std
 from reproduction.influence_measurements import SINGLE
-from reproduction.jobs import Job, Scope
+from reproduction.jobs import Job, Kind, Scope
 from reproduction.rendering import Table
 from reproduction.results import Results, RunRecord
 from reproduction.robustness import seeds_of
@@ -42,7 +42,7 @@ DIGITS = 3
 def jobs(scope: Scope) -> list[Job]:
     """Every ablation on every graph; graphs of the development folder where it is given."""
     folders, few = development_graphs(scope.development), replace(scope, seeds=min(scope.seeds, SEEDS))
-    kind = "validation" if scope.validation_only else "robustness"
+    kind: Kind = "validation" if scope.validation_only else "robustness"
     names = scope.datasets or [name for name in GRAPHS if name in folders or name in ("cora", "pubmed")]
     return [
         Job(name, variant, seed, kind, folders.get(name))

@@ -37,12 +37,13 @@ def measure_influences(graph: Graph, settings: RunSettings, *, seed: int) -> Inf
     prepared = settings.data.prepare(graph, seed=seed)
     search = Search(prepared, settings, seed=seed)
     candidates = search.train_candidates()
-    results = {influence: search.combine(candidates, influence) for influence in INFLUENCES}
+    results: dict[str, SearchResult] = {name: search.combine(candidates, name) for name in INFLUENCES}
+    results[SINGLE] = best_alone(prepared, candidates)
     numbers: Numbers = {
         "learned_share": results["chosen"].record["influence"]["learned_share"],
         "processor_seconds": time.process_time() - started,
     }
-    for name, result in {**results, SINGLE: best_alone(prepared, candidates)}.items():
+    for name, result in results.items():
         numbers |= {f"{name}_{score}": value for score, value in _scores(prepared, result).items()}
     return InfluenceMeasurements(numbers)
 

@@ -52,8 +52,8 @@ def edges_record(
     """Whether the edges help to predict; None without candidates of both kinds, with and without edges.
 
     The best candidate that uses edges is compared with the best one that does not. The difference is clear if the mean
-    of its paired differences over the held-out labels exceeds two standard errors: with one, edges that say nothing were
-    often said to help where few labels are held out.
+    of its paired differences over the held-out labels exceeds two standard errors; one would too often be chance where
+    few labels are held out.
 
     - ``help``: clearly better with edges, and neighbours tend to have equal labels.
     - ``oppose``: clearly better with edges, and neighbours tend to have different labels: the mean diagonal of the

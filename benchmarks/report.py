@@ -99,7 +99,8 @@ def filled(text: str, blocks: dict[str, str]) -> str:
 
 def comparison(numbers: Numbers) -> str:
     """The table of accuracy and calibration, with its protocol."""
-    seeds = numbers["methods"][0]["cells"][numbers["datasets"][0]]["runs"]
+    cells = [row["cells"][numbers["datasets"][0]] for row in numbers["methods"]]
+    seeds = next((cell["runs"] for cell in cells if cell is not None), 0)
     protocol = f"{seeds} seeds, {' and '.join(numbers['dates'])}, `confgcn reproduce confidence`."
     return f"{confidence.tables(numbers)['comparison'].markdown()}\n{protocol}\n"
 

@@ -99,8 +99,7 @@ def filled(text: str, blocks: dict[str, str]) -> str:
 
 def comparison(numbers: Numbers) -> str:
     """The table of accuracy and calibration, with its protocol."""
-    cells = [row["cells"][numbers["datasets"][0]] for row in numbers["methods"]]
-    seeds = next((cell["runs"] for cell in cells if cell is not None), 0)
+    seeds = numbers["methods"][0]["cells"][numbers["datasets"][0]]["runs"]
     protocol = f"{seeds} seeds, {' and '.join(numbers['dates'])}, `confgcn reproduce confidence`."
     return f"{confidence.tables(numbers)['comparison'].markdown()}\n{protocol}\n"
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from confgcn.exceptions import unknown_name
 from confgcn.report.figures import figure_style
 from reproduction import (
-    ablations,
     claims,
     confidence,
     figure1,
     figure2,
     figure3,
     figure4,
-    influence,
     overview,
     presets,
     robustness,
@@ -101,8 +99,6 @@ BEYOND_PAPER = (
     _row(confidence, "Beyond the paper: quality of the confidences", "confidence"),
     _row(presets, "Beyond the paper: other settings"),
     _row(robustness, "Beyond the paper: the default on other graphs, against common models", "robustness"),
-    _row(influence, "Beyond the paper: learned and uniform influence of the default", "influence"),
-    _row(ablations, "Beyond the paper: ablations of the default", "robustness"),
 )
 ARTEFACTS = {row.name: row for row in (*IN_PAPER, *BEYOND_PAPER)}
 

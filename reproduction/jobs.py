@@ -26,7 +26,7 @@ FEATURE_CLASSIFIERS = ("logistic_regression", "gradient_boosting")  # of scikit-
 
 Changes = tuple[tuple[str, Any], ...]
 # Which measurements are made of a run, and which CSV file holds them.
-Kind = Literal["paper", "confidence", "validation", "robustness", "influence"]
+Kind = Literal["paper", "confidence", "validation", "robustness"]
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,11 @@ class Variant:
         return self.settings(dataset).as_dict()
 
     def identity(self, dataset: str) -> list[Any]:
-        """The settings that affect the result: without the preset's name and without default values.
-
-        Those of a search are followed by the changes of its candidates.
-        """
+        """The settings that affect the result: without the preset's name and without default values."""
         settings = self.settings(dataset)
         model = hyperparameters(settings.method_class)(**settings.model)
         sections = [section.model_dump(exclude_defaults=True) for section in (settings.data, model, settings.recipe)]
-        searched = [[dict(candidate.changes) for candidate in settings.candidates]] if settings.searches else []
-        return [settings.method_class.__name__, *sections, *searched]
+        return [settings.method_class.__name__, *sections]
 
 
 @dataclass(frozen=True)

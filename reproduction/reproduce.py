@@ -59,7 +59,7 @@ def reproduce(request: ReproductionRequest, observer: Observer) -> Failures:
     """
     artefacts = artefacts_named(request.names)
     if request.scope.validation_only and any(artefact.kind != "robustness" for artefact in artefacts):
-        raise UsageError("--validation-only: only robustness and ablations have tables without test figures")
+        raise UsageError("--validation-only: only robustness has tables without test figures")
     check_folder(request.out)
     if request.render_only:
         check_renderable(request.out, artefacts, validation_only=request.scope.validation_only)

@@ -39,8 +39,8 @@ def confidence_table(numbers: Numbers, scores: Sequence[str]) -> Table:
         [
             *row,
             graph["best_peer_by_log_loss"] or NOTHING,
-            decimal_interval(graph["nll_difference"]),
-            decimal_interval(graph["brier_difference"]),
+            _decimal_interval(graph["nll_difference"]),
+            _decimal_interval(graph["brier_difference"]),
         ]
         for row, graph in zip(_rows(numbers, "test", cell), numbers["test"].values(), strict=True)
     ]
@@ -79,8 +79,7 @@ def _rows(numbers: Numbers, nodes: str, cell: Callable[[Numbers], str]) -> list[
     ]
 
 
-def decimal_interval(difference: Numbers | None) -> str:
-    """A paired difference with its confidence interval, as a decimal."""
+def _decimal_interval(difference: Numbers | None) -> str:
     if difference is None:
         return NOTHING
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))

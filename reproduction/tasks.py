@@ -15,13 +15,12 @@ from confgcn.io.checksums import verify
 from confgcn.runs.directory import RunDirectory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.train import train
-from reproduction.influence_measurements import measure_influences
 from reproduction.jobs import Job, Kind
 from reproduction.measurements import Measured, measure, measure_confidences
 from reproduction.peers import FeatureClassifier
 from reproduction.robustness_measurements import measure_classifier, measure_robustness, measure_validation
 
-# What is measured of a run of each kind with a directory: from it, its graph as loaded, its metrics and its seconds.
+# What is measured of a run of each kind, from its directory, its graph as loaded, its metrics and its seconds.
 MEASURES: dict[Kind, Callable[[Path, Graph, dict[str, Any], float | None], Measured]] = {
     "paper": measure,
     "confidence": measure_confidences,
@@ -94,8 +93,6 @@ def _measured(task: Task) -> Measured:
     graph = job.load_graph(task.data_dir)
     if isinstance(job.variant, FeatureClassifier):
         return measure_classifier(job.variant, graph, seed=job.seed, with_test=job.kind == "robustness")
-    if job.kind == "influence":
-        return measure_influences(graph, job.variant.settings(job.dataset), seed=job.seed)
     is_resumed = RunDirectory(out).holds_run
     if RunDirectory(out).finished:
         verify(out)  # a resumed run has no measured seconds, so a corrupt one starts again

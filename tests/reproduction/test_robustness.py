@@ -241,5 +241,5 @@ def test_runs_are_done_in_two_rounds_and_not_repeated(
 
 def test_other_tables_refuse_to_leave_out_test_nodes(tmp_path: Path) -> None:
     request = ReproductionRequest(("table2",), Scope(validation_only=True), out=tmp_path / "out")
-    with pytest.raises(UsageError, match="only robustness and ablations have tables without test figures"):
+    with pytest.raises(UsageError, match="only robustness has tables without test figures"):
         reproduce(request, Observer())

@@ -125,7 +125,7 @@ class Search:
         teachers = [uniform[i] for i in shares]
         self.teacher = LearnedInfluence([teacher.method for teacher in teachers])
         first = len(self.settings.candidates)
-        retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.channels != "own"]
+        retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.uses_influence]
         total = first + len(retrained)
         learned = train_all(train, [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)])
         return TrainedCandidates(uniform, shares, learned)

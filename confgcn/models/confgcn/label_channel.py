@@ -1,4 +1,4 @@
-"""The training labels around a node, never its own label: an input of the classifier."""
+"""The training labels around a node, near and far, never its own label: inputs of the classifier."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.kernels import kernels_for
-from confgcn.models.confgcn.propagation import feature_type, uniform_propagation
+from confgcn.models.confgcn.propagation import feature_type, uniform_propagation, walk_coefficients
 from confgcn.sparse import SparseMatrix
+
+FAR_STEPS, FAR_DECAY = 10, 0.1  # of the walk to labels that are far
+FOLDS = 5  # training labels whose nodes see the labels of the other folds
 
 
 def label_channel(graph: Graph) -> Tensor:
@@ -31,6 +34,50 @@ def label_channel(graph: Graph) -> Tensor:
     return _columns(first, second, graph.degrees).to(feature_type(graph))
 
 
+def far_label_channel(graph: Graph) -> Tensor:
+    r"""For a walk of many steps: the distribution of labels among labelled nodes, and their share, (N, C + 1).
+
+    .. math:: Y^{(far)} = \sum_{k=1}^{K} c_k P^k Y_L, \qquad c_k \propto (1 - \alpha)^k
+
+    The training labels are divided into folds. A training node sees the labels of the other folds only: its own label
+    does not return to it by any path.
+    """
+    labels, far = _known_labels(graph), _far_walk(graph, _known_labels(graph))
+    for number in range(FOLDS):
+        fold = graph.train[number::FOLDS]
+        far[fold] = _far_walk(graph, labels.index_fill(0, fold, 0.0))[fold]
+    return torch.cat(_distribution(far), dim=1).to(feature_type(graph))
+
+
+def _far_walk(graph: Graph, labels: Tensor) -> Tensor:
+    values = uniform_propagation(graph).without_loops.double()
+    reached, total = labels, torch.zeros_like(labels)
+    for coefficient in walk_coefficients(FAR_STEPS - 1, FAR_DECAY):
+        reached = kernels_for(reached).multiply(graph.adjacency, values, reached)
+        total += coefficient * reached
+    return total
+
+
+def far_label_row(graph: Graph, node: int) -> PropagationRows:
+    """The labelled nodes that the far channel of a node sees, with their weights: a table of one row."""
+    values, adjacency = uniform_propagation(graph).without_loops.double(), graph.adjacency
+    reached = torch.zeros(graph.num_nodes, dtype=torch.double, device=graph.device)
+    reached[node] = 1.0
+    total = torch.zeros_like(reached)
+    for coefficient in walk_coefficients(FAR_STEPS - 1, FAR_DECAY):
+        reached = torch.zeros_like(reached).index_add_(0, adjacency.indices, values * reached[adjacency.rows])
+        total += coefficient * reached
+    total[_same_fold(graph, node)] = 0.0
+    nodes = total.nonzero().squeeze(1)
+    return _labelled_row(graph, node, nodes, total[nodes])
+
+
+def _same_fold(graph: Graph, node: int) -> Tensor:
+    """The training nodes whose labels a training node does not see; none for other nodes."""
+    positions = (graph.train == node).nonzero()
+    return graph.train[int(positions[0]) % FOLDS :: FOLDS] if len(positions) else graph.train[:0]
+
+
 def label_rows(graph: Graph, node: int) -> tuple[PropagationRows, PropagationRows]:
     """The labelled nodes around a node with their weights in P and in P^2: two tables of one row.
 
@@ -44,6 +91,13 @@ def label_rows(graph: Graph, node: int) -> tuple[PropagationRows, PropagationRow
         _labelled_row(graph, node, first.structure.indices, first.values),
         _labelled_row(graph, node, second.structure.indices, weights),
     )
+
+
+def far_label_channel_of_row(graph: Graph, row: PropagationRows) -> Tensor:
+    """The far label channel from variants of a row of :func:`far_label_row`, (variants, C + 1)."""
+    sums = row.features(_known_labels(graph))
+    assert isinstance(sums, Tensor)
+    return torch.cat(_distribution(sums), dim=1).to(feature_type(graph))
 
 
 def label_channel_of_rows(graph: Graph, node: int, rows: tuple[PropagationRows, PropagationRows]) -> Tensor:

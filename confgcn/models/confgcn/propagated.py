@@ -18,7 +18,7 @@ from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Contributions, InductiveMethod, LossTerm, Prediction, Shape, objective, require
 from confgcn.models.confgcn.channel_network import Block, ChannelNetwork, Normalise
-from confgcn.models.confgcn.label_channel import label_channel
+from confgcn.models.confgcn.label_channel import FAR_STEPS, far_label_channel, label_channel
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagation import Propagation, feature_type, uniform_propagation
 from confgcn.models.confgcn.row_contributions import Member, row_contributions
@@ -26,7 +26,7 @@ from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positi
 from confgcn.ops import edge_distance
 from confgcn.sparse import SparseMatrix
 
-Channels = Literal["summed", "apart", "own"]
+Channels = Literal["summed", "apart", "own", "labels"]
 Influence = Literal["chosen", "learned", "uniform"]
 
 HOPS = (1, 2)  # channels of ``apart``
@@ -52,7 +52,8 @@ class PropagatedConfGCN(InductiveMethod):
 
     **Channels.** ``summed``: :math:`\Pi x`. ``apart``: the node's own features and those of one and of two steps
     without self loops and without return, x, P x, :math:`P^2 x`. ``own``: the node's own features. With
-    ``label_channel`` also the labels of training nodes around the node (never its own) and its degree.
+    ``label_channel`` also the labels of training nodes around the node (never its own) and its degree. ``labels``: no
+    features, but these labels and those that a walk of many steps reaches.
 
     **Prediction.** :math:`\hat{Y}` is the softmax of a network of the channels (``channel_network``). The label scores
     :math:`\mu` are the prediction with whole rows, the precision is the inverse variance of a label with these
@@ -120,9 +121,8 @@ class PropagatedConfGCN(InductiveMethod):
         self.weight_decay = weight_decay
         self.influence: Influence = influence
         self.shape = shape
-        widths = [shape.num_features] * (1 + len(HOPS) if channels == "apart" else 1)
         self.network = ChannelNetwork(
-            [*widths, *([2 * shape.num_classes + 3] if label_channel else [])],
+            self._widths(),
             shape.num_classes,
             hidden_dim=hidden_dim,
             num_layers=num_layers,
@@ -133,6 +133,19 @@ class PropagatedConfGCN(InductiveMethod):
         self.steps: Tensor
         self.teacher: LearnedInfluence | None = None
         self._inputs: Inputs | None = None
+
+    def _widths(self) -> list[int]:
+        """The number of columns of each channel."""
+        near, far = 2 * self.shape.num_classes + 3, self.shape.num_classes + 1
+        if self.channels == "labels":
+            return [near, far]
+        features = [self.shape.num_features] * (1 + len(HOPS) if self.channels == "apart" else 1)
+        return [*features, near] if self.label_channel else features
+
+    @property
+    def uses_influence(self) -> bool:
+        """Whether the prediction depends on the influences of edges."""
+        return self.channels in ("summed", "apart")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inputs": None}  # copied and pickled without what is kept of a graph
@@ -203,10 +216,10 @@ class PropagatedConfGCN(InductiveMethod):
         """The share of a node's row that is of labelled nodes, (N,)."""
         zeros = torch.zeros(graph.num_nodes, 1, dtype=feature_type(graph), device=graph.device)
         is_labelled = zeros.index_fill_(0, graph.train, 1.0)
-        table = self.inputs(graph).tables[-1]
-        if table is None:
+        tables = self.inputs(graph).tables
+        if not tables or tables[-1] is None:
             return is_labelled.squeeze(1)
-        shares = table.normalised().features(is_labelled)
+        shares = tables[-1].normalised().features(is_labelled)
         assert isinstance(shares, Tensor)
         return shares.squeeze(1)
 
@@ -236,7 +249,8 @@ class PropagatedConfGCN(InductiveMethod):
 
     @property
     def reach(self) -> int:
-        return {"summed": self.order, "apart": max(HOPS), "own": 2 if self.label_channel else 0}[self.channels]
+        near = 2 if self.label_channel else 0
+        return {"summed": self.order, "apart": max(HOPS), "own": near, "labels": FAR_STEPS}[self.channels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,13 +259,13 @@ class Inputs:
 
     Attributes:
         tables: the rows of each channel of features; None for the node's own features.
-        labels: the label channel, (N, 2C + 3), or None.
+        labels: the channels of labels: none, near, or near and far.
         graph: a weak reference to the graph.
     """
 
     features: Block
     tables: tuple[PropagationRows | None, ...]
-    labels: Tensor | None
+    labels: tuple[Tensor, ...]
     unit_length: bool
     graph: ref[Graph]
 
@@ -259,15 +273,21 @@ class Inputs:
     def of(cls, model: PropagatedConfGCN, graph: Graph) -> Inputs:
         """Of a model and a graph."""
         features = scale_features(graph, "unit").features if model.unit_length else graph.features
-        tables: tuple[PropagationRows | None, ...] = (None,)
-        if model.channels != "own":
-            propagation = model.propagation(graph)
-            if model.channels == "summed":
-                tables = (propagation.summed(model.order, model.decay),)
-            else:
-                tables = (None, *(propagation.hop(number) for number in HOPS))
-        labels = label_channel(graph) if model.label_channel else None
-        return cls(features, tables, labels, model.unit_length, ref(graph))
+        labels: tuple[Tensor, ...] = ()
+        if model.channels == "labels":
+            labels = (label_channel(graph), far_label_channel(graph))
+        elif model.label_channel:
+            labels = (label_channel(graph),)
+        return cls(features, cls._tables(model, graph), labels, model.unit_length, ref(graph))
+
+    @staticmethod
+    def _tables(model: PropagatedConfGCN, graph: Graph) -> tuple[PropagationRows | None, ...]:
+        if not model.uses_influence:
+            return (None,) if model.channels == "own" else ()
+        propagation = model.propagation(graph)
+        if model.channels == "summed":
+            return (propagation.summed(model.order, model.decay),)
+        return (None, *(propagation.hop(number) for number in HOPS))
 
     def channels(self, nodes: Tensor, rows: Callable[[PropagationRows], PropagationRows]) -> list[Block]:
         """The channels of these nodes, from their rows as ``rows`` changes them."""
@@ -279,7 +299,7 @@ class Inputs:
         ]
         if self.features.shape[1] <= DENSE_COLUMNS:
             channels = [x if isinstance(x, Tensor) else _dense(x) for x in channels]
-        return channels if self.labels is None else [*channels, self.labels.index_select(0, nodes)]
+        return [*channels, *(labels.index_select(0, nodes) for labels in self.labels)]
 
     def _own(self, nodes: Tensor) -> Block:
         if isinstance(self.features, Tensor):

@@ -12,7 +12,12 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Contributions
-from confgcn.models.confgcn.label_channel import label_channel_of_rows, label_rows
+from confgcn.models.confgcn.label_channel import (
+    far_label_channel_of_row,
+    far_label_row,
+    label_channel_of_rows,
+    label_rows,
+)
 from confgcn.models.confgcn.propagation import Propagation
 
 if TYPE_CHECKING:
@@ -62,7 +67,14 @@ def row_contributions(
 def _rows(model: PropagatedConfGCN, graph: Graph, node: int) -> list[PropagationRows]:
     """The rows of a node, one table of one row for each channel that has other nodes in it."""
     tables = [table.of(torch.tensor([node])) for table in model.inputs(graph).tables if table is not None]
-    return [*tables, *label_rows(graph, node)] if model.label_channel else tables
+    return [*tables, *_label_rows(model, graph, node)]
+
+
+def _label_rows(model: PropagatedConfGCN, graph: Graph, node: int) -> list[PropagationRows]:
+    """The labelled nodes around a node: two tables for the near channel, one for the far channel, as the model has."""
+    if model.channels == "labels":
+        return [*label_rows(graph, node), far_label_row(graph, node)]
+    return list(label_rows(graph, node)) if model.label_channel else []
 
 
 def _weights(members: Sequence[Member], graph: Graph, node: int) -> tuple[Tensor, Tensor]:
@@ -89,9 +101,12 @@ def _logits_without(model: PropagatedConfGCN, graph: Graph, node: int, left_out:
 
     copies = torch.full((len(left_out),), node)
     channels = model.inputs(graph).channels(copies, lambda rows: variants(rows).normalised())
-    if model.label_channel:
-        first, second = (variants(rows.of(torch.zeros_like(copies))) for rows in label_rows(graph, node))
-        channels[-1] = label_channel_of_rows(graph, node, (first, second))
+    label_tables = [variants(rows.of(torch.zeros_like(copies))) for rows in _label_rows(model, graph, node)]
+    if label_tables:
+        first, second, *far = label_tables
+        found = [label_channel_of_rows(graph, node, (first, second))]
+        found += [far_label_channel_of_row(graph, table) for table in far]
+        channels[-len(found) :] = found
     logits: Tensor = model.network(channels)
     return logits
 

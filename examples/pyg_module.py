@@ -2,7 +2,6 @@
 
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer
-from torch_geometric.transforms import NormalizeFeatures
 
 from confgcn import load_graph
 from confgcn.data.formats.objects.pyg import to_pyg
@@ -10,12 +9,12 @@ from confgcn.nn import ConfGCN
 
 torch.manual_seed(0)
 torch.set_num_threads(1)  # more threads are slower where other programs run
-data = NormalizeFeatures()(to_pyg(load_graph("demo")))
-model = ConfGCN(data.num_features, 32, len(data.class_names), num_nodes=data.num_nodes)
+data = to_pyg(load_graph("demo"))
+model = ConfGCN(data.num_features, 32, len(data.class_names))
 optimiser = torch.optim.Adam(model.parameter_groups(), lr=0.01)
 for _ in range(60):
     optimiser.zero_grad()
-    terms = model.loss(model(data.x, data.edge_index), data.y, data.train_mask, data.edge_index)
+    terms = model.loss(model.views(data.x, data.edge_index), data.y, data.train_mask)
     sum(terms.values()).backward()
     optimiser.step()
 

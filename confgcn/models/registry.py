@@ -39,12 +39,12 @@ class MethodEntry:
 
 METHODS = {
     "confgcn": MethodEntry(
-        "confgcn.models.confgcn.consensus:ConsensusConfGCN",
-        "Graph convolution whose neighbours are weighted by the confidence of their label scores",
+        "confgcn.models.confgcn.propagated:PropagatedConfGCN",
+        "Features propagated over edges that are weighted by label scores, then classified",
         "Vashishth, Yadav, Bhandari, Talukdar, AISTATS 2019",
         ("features", "graph", "confidences"),
         {
-            "propagated": "confgcn.models.confgcn.propagated:PropagatedConfGCN",
+            "consensus": "confgcn.models.confgcn.consensus:ConsensusConfGCN",
             "paper": "confgcn.models.confgcn.paper:PaperConfGCN",
             "released": "confgcn.models.confgcn.released:ReleasedConfGCN",
         },

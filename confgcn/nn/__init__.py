@@ -1,4 +1,4 @@
-"""The default ConfGCN as a module of PyTorch Geometric: ``forward(x, edge_index)``. Needs ``confgcn[pyg]``."""
+"""ConfGCN as modules of PyTorch Geometric: ``forward(x, edge_index)``. Needs ``confgcn[pyg]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ try:
 except ImportError as error:
     raise ResourceError(f"confgcn.nn needs torch_geometric: pip install 'confgcn[pyg]' ({error})") from None
 
-from confgcn.nn.network import ConfGCN
-from confgcn.nn.propagated import PropagatedConfGCN
+from confgcn.nn.consensus import ConsensusConfGCN
+from confgcn.nn.propagated import ConfGCN
 
-__all__ = ["ConfGCN", "PropagatedConfGCN"]
+__all__ = ["ConfGCN", "ConsensusConfGCN"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from torch import Tensor
 
 from confgcn.exceptions import DataError, UsageError, check_choice
+
+NumClasses = Annotated[int, Field(ge=2, le=65_536)]
 
 
 def check_ranges(constructor: Callable[..., None], options: dict[str, Any]) -> None:

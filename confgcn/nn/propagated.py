@@ -1,4 +1,4 @@
-"""The propagated ConfGCN with the interface of PyG's modules."""
+"""The default ConfGCN with the interface of PyG's modules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from confgcn.models.confgcn import propagated
 from confgcn.models.confgcn.propagation import walk_coefficients
 from confgcn.models.ranges import Depth, Width
 from confgcn.nn.edge_index import EdgeIndexAdjacency, MaskableWalk
-from confgcn.nn.inputs import check_features, check_ranges, training_labels, training_nodes
-from confgcn.nn.network import NumClasses
+from confgcn.nn.inputs import NumClasses, check_features, check_ranges, training_labels, training_nodes
 
 Edges = tuple[Tensor, Tensor | None, tuple[int, int, int]]  # edge_index, edge_weight; their versions, number of nodes
 
 
-class PropagatedConfGCN(nn.Module):
+class ConfGCN(nn.Module):
     r"""An adapter of :class:`confgcn.models.confgcn.propagated.PropagatedConfGCN`, which is its ``model``.
 
     In training all nodes are predicted in one random view of their rows, otherwise with whole rows. Rows come from
@@ -48,10 +47,12 @@ class PropagatedConfGCN(nn.Module):
         **options: Any,
     ) -> None:
         sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels, "out_channels": out_channels}
-        check_ranges(PropagatedConfGCN.__init__, {**sizes, "num_layers": num_layers})
+        check_ranges(ConfGCN.__init__, {**sizes, "num_layers": num_layers})
         check_ranges(propagated.PropagatedConfGCN.__init__, options)
-        if options.get("label_channel") or options.get("influence") == "learned":
-            raise UsageError("label_channel and influence='learned' need labels, which forward(x, edge_index) has not")
+        needs_labels = options.get("label_channel") or options.get("channels") == "labels"
+        if needs_labels or options.get("influence") == "learned":
+            message = "label_channel, channels='labels' and influence='learned' need labels"
+            raise UsageError(f"{message}, which forward(x, edge_index) has not")
         super().__init__()
         self.in_channels, self.num_classes = in_channels, out_channels
         self.options = {"hidden_dim": hidden_channels, "num_layers": num_layers, **options}

@@ -12,7 +12,7 @@ from torch import Tensor
 from confgcn.exceptions import DataError, UsageError
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
-    from confgcn.nn import ConfGCN
+    from confgcn.nn import ConsensusConfGCN
 
 X = torch.eye(2).repeat(3, 1)
 EDGE_INDEX = torch.tensor([[0, 1, 1, 2, 2, 3, 3, 4, 4, 5], [1, 0, 2, 1, 3, 2, 4, 3, 5, 4]])  # a path
@@ -37,7 +37,7 @@ Y, MASK = torch.zeros(6, dtype=torch.long), torch.ones(6, dtype=torch.bool)
 )
 def test_wrong_inputs_are_named(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        ConfGCN(2, 4, 2, num_nodes=6)(*arguments)
+        ConsensusConfGCN(2, 4, 2, num_nodes=6)(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_wrong_inputs_are_named(arguments: tuple[Any, ...], message: str) -> Non
     ],
 )
 def test_wrong_labels_are_named(y: Tensor, mask: Tensor, message: str) -> None:
-    module = ConfGCN(2, 4, 2, num_nodes=6)
+    module = ConsensusConfGCN(2, 4, 2, num_nodes=6)
     with pytest.raises(DataError, match=message):
         module.loss(module(X, EDGE_INDEX), y, mask, EDGE_INDEX)
 
@@ -66,9 +66,9 @@ def test_wrong_labels_are_named(y: Tensor, mask: Tensor, message: str) -> None:
 def test_settings_out_of_range_are_named(settings: dict[str, Any]) -> None:
     ((name, _),) = settings.items()
     with pytest.raises(UsageError, match=f"{name} = .*greater|{name} = .*less"):
-        ConfGCN(**{"in_channels": 2, "hidden_channels": 4, "out_channels": 2, "num_nodes": 6, **settings})
+        ConsensusConfGCN(**{"in_channels": 2, "hidden_channels": 4, "out_channels": 2, "num_nodes": 6, **settings})
 
 
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown option 'step': did you mean 'steps'"):
-        ConfGCN(2, 4, 2, num_nodes=6, step=3)
+        ConsensusConfGCN(2, 4, 2, num_nodes=6, step=3)

@@ -20,7 +20,7 @@ from confgcn.models.confgcn import propagated
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch.jit, which PyG still uses
     from torch_geometric.explain import Explainer, GNNExplainer
 
-    from confgcn.nn import PropagatedConfGCN
+    from confgcn.nn import ConfGCN
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 5), (6, 7)]
 OPTIONS: list[dict[str, Any]] = [{"order": 3}, {"channels": "apart"}, {"channels": "own"}, {"unit_length": False}]
@@ -33,15 +33,15 @@ def graph() -> Graph:
     return Graph.build(EDGES, features, [0, 1, 2, 0, 1, 2, 0, 1], train=[0, 1, 2, 3], test=[4])
 
 
-def module_for(graph: Graph, **options: Any) -> PropagatedConfGCN:
+def module_for(graph: Graph, **options: Any) -> ConfGCN:
     torch.manual_seed(1)
-    module = PropagatedConfGCN(graph.num_features, 16, graph.num_classes, **options)
+    module = ConfGCN(graph.num_features, 16, graph.num_classes, **options)
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter)
     return module.eval()
 
 
-def with_mask(module: PropagatedConfGCN, mask: Tensor) -> None:
+def with_mask(module: ConfGCN, mask: Tensor) -> None:
     module.walk.explain, module.walk._apply_sigmoid, module.walk._edge_mask = True, False, mask
 
 
@@ -106,7 +106,7 @@ def test_edge_weights_scale_the_walk(graph: Graph) -> None:
 def test_it_learns_in_a_loop_of_ones_own_and_is_explained() -> None:
     torch.manual_seed(0)
     data = to_pyg(block_model(200, seed=3))
-    module = PropagatedConfGCN(data.num_features, 16, len(data.class_names), weight_decay=1e-3)
+    module = ConfGCN(data.num_features, 16, len(data.class_names), weight_decay=1e-3)
     optimiser = torch.optim.Adam(module.parameter_groups(), lr=0.01)
     for step in range(60):
         optimiser.zero_grad()
@@ -143,9 +143,9 @@ def test_training_draws_random_views_and_only_training_labels_are_read(graph: Gr
 def test_what_needs_labels_is_refused() -> None:
     for options in ({"label_channel": True}, {"influence": "learned"}):
         with pytest.raises(UsageError, match="need labels"):
-            PropagatedConfGCN(2, 4, 2, **options)
+            ConfGCN(2, 4, 2, **options)
     with pytest.raises(UsageError, match="unknown option 'num_nodes'"):
-        PropagatedConfGCN(2, 4, 2, num_nodes=6)
+        ConfGCN(2, 4, 2, num_nodes=6)
 
 
 def test_confidences_repr_and_new_weights(graph: Graph) -> None:
@@ -153,7 +153,7 @@ def test_confidences_repr_and_new_weights(graph: Graph) -> None:
     prediction = module.confidences(data.x, data.edge_index)
     assert prediction.mu is not None
     torch.testing.assert_close(prediction.mu.sum(1), torch.ones(8))
-    assert repr(module) == "PropagatedConfGCN(4 -> 16 -> 3, channels='summed')"
+    assert repr(module) == "ConfGCN(4 -> 16 -> 3, channels='summed')"
     before = [parameter.clone() for parameter in module.parameters()]
     module.reset_parameters()
     assert not all(map(torch.equal, before, module.parameters()))

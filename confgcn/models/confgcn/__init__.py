@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from confgcn.models.confgcn.consensus import ConsensusConfGCN as ConfGCN
+from confgcn.models.confgcn.propagated import PropagatedConfGCN as ConfGCN
 
 __all__ = ["ConfGCN"]

@@ -1,4 +1,4 @@
-"""The module for PyG is an adapter of the default model, and PyG's Explainer can explain it."""
+"""The module for PyG is an adapter of the model, and PyG's Explainer can explain it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import Shape
-from confgcn.models.confgcn.consensus import ConsensusConfGCN
+from confgcn.models.confgcn import consensus
 from confgcn.runs.settings import resolve
 from confgcn.runs.train import trained_loop
 
@@ -23,17 +23,17 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # t
     from torch_geometric.data import Data
     from torch_geometric.explain import Explainer, GNNExplainer
 
-    from confgcn.nn import ConfGCN
+    from confgcn.nn import ConsensusConfGCN
 
 
-def module_for(graph: Graph, **settings: Any) -> ConfGCN:
+def module_for(graph: Graph, **settings: Any) -> ConsensusConfGCN:
     sizes = {"num_nodes": graph.num_nodes, "hidden_channels": 32, **settings}
-    return ConfGCN(graph.num_features, out_channels=graph.num_classes, **sizes)
+    return ConsensusConfGCN(graph.num_features, out_channels=graph.num_classes, **sizes)
 
 
-def twins(graph: Graph, num_layers: int, dtype: torch.dtype) -> tuple[ConsensusConfGCN, ConfGCN]:
+def twins(graph: Graph, num_layers: int, dtype: torch.dtype) -> tuple[consensus.ConsensusConfGCN, ConsensusConfGCN]:
     """The model and the module, with the same random parameters."""
-    one = ConsensusConfGCN(Shape.of(graph), num_layers=num_layers, dropout=0.0, node_dropout=0.0)
+    one = consensus.ConsensusConfGCN(Shape.of(graph), num_layers=num_layers, dropout=0.0, node_dropout=0.0)
     for parameter in one.parameters():
         torch.nn.init.normal_(parameter)
     other = module_for(graph, num_layers=num_layers, dropout=0.0, node_dropout=0.0)
@@ -77,14 +77,14 @@ def test_the_objective_and_its_gradients_are_the_same(small_graph: Graph) -> Non
 
 
 def test_the_defaults_are_those_of_the_default_model(small_graph: Graph) -> None:
-    module, default = module_for(small_graph), ConsensusConfGCN(Shape.of(small_graph))
+    module, default = module_for(small_graph), consensus.ConsensusConfGCN(Shape.of(small_graph))
     assert repr(module.model) == repr(default)
     options = ("steps", "dropout", "lambda_reg", "mu_temperature", "consensus_share", "weight_decay")
     assert [getattr(module.model, name) for name in options] == [getattr(default, name) for name in options]
 
 
 @pytest.fixture(scope="module")
-def learned() -> tuple[Graph, Data, ConfGCN]:
+def learned() -> tuple[Graph, Data, ConsensusConfGCN]:
     """Trained for a hundred epochs by an optimiser of torch."""
     torch.manual_seed(0)
     graph = block_model(400, seed=3)
@@ -100,7 +100,7 @@ def learned() -> tuple[Graph, Data, ConfGCN]:
     return graph, data, module.eval()
 
 
-def test_it_learns_as_well_as_the_library(learned: tuple[Graph, Data, ConfGCN]) -> None:
+def test_it_learns_as_well_as_the_library(learned: tuple[Graph, Data, ConsensusConfGCN]) -> None:
     graph, data, module = learned
     raw = {"epochs": 100, "stop": "never", "select": "last", "feature_scaling": "none"}
     own = trained_loop(graph, resolve("confgcn", "consensus", "demo", raw), seed=0).predict().logits
@@ -111,7 +111,7 @@ def test_it_learns_as_well_as_the_library(learned: tuple[Graph, Data, ConfGCN]) 
     assert accuracies[1] > 0.8
 
 
-def test_scores_and_confidences_are_those_of_the_nodes(learned: tuple[Graph, Data, ConfGCN]) -> None:
+def test_scores_and_confidences_are_those_of_the_nodes(learned: tuple[Graph, Data, ConsensusConfGCN]) -> None:
     _, data, module = learned
     assert torch.allclose(module.mu.sum(1), torch.ones(400))
     assert (module.mu.argmax(1) == data.y)[data.train_mask].float().mean() > 0.9
@@ -129,9 +129,9 @@ def path() -> tuple[Tensor, Tensor]:
     return x, torch.cat([one_way, one_way.flip(0)], 1)
 
 
-def knowing_module(y: Tensor) -> ConfGCN:
+def knowing_module(y: Tensor) -> ConsensusConfGCN:
     """Its first feature is evidence of class 0, its second of class 1; the label scores are those of the classes."""
-    module = ConfGCN(2, 2, 2, num_nodes=6, steps=2, consensus_share=0.0).eval()
+    module = ConsensusConfGCN(2, 2, 2, num_nodes=6, steps=2, consensus_share=0.0).eval()
     module.model.load_state_dict(
         module.model.state_dict()
         | {"label_distribution.raw_mu": 2.0 * torch.nn.functional.one_hot(y), "layers.0.weight": torch.eye(2)}
@@ -163,7 +163,7 @@ def test_an_explainer_finds_the_neighbour_that_gave_the_label(seed: int) -> None
 
 def test_a_masked_edge_carries_no_message() -> None:
     x, edge_index = torch.rand(6, 2, requires_grad=True), path()[1]
-    module = ConfGCN(2, 16, 2, num_nodes=6, steps=1).eval()
+    module = ConsensusConfGCN(2, 16, 2, num_nodes=6, steps=1).eval()
     (gradient,) = torch.autograd.grad(module(x, edge_index)[0, 0], x)
     assert (gradient.abs().sum(1) > 0).tolist() == [True, True, True, False, False, False]
     propagation = module.propagation
@@ -215,7 +215,7 @@ def test_dropout_acts_in_training_only(small_graph: Graph) -> None:
         assert not torch.equal(one(data.x, data.edge_index), one(data.x, data.edge_index))
 
 
-def test_reset_parameters_begins_again(learned: tuple[Graph, Data, ConfGCN]) -> None:
+def test_reset_parameters_begins_again(learned: tuple[Graph, Data, ConsensusConfGCN]) -> None:
     graph, _, trained = learned
     new, other = module_for(graph), module_for(graph)
     other.load_state_dict(trained.state_dict())
@@ -229,7 +229,7 @@ def test_reset_parameters_begins_again(learned: tuple[Graph, Data, ConfGCN]) -> 
 
 def test_repr(small_graph: Graph) -> None:
     module = module_for(small_graph, num_layers=2)
-    assert repr(module) == "ConfGCN(32 -> 32 -> 32 -> 4, num_nodes=120, steps=4)"
+    assert repr(module) == "ConsensusConfGCN(32 -> 32 -> 32 -> 4, num_nodes=120, steps=4)"
 
 
 def test_without_pyg_the_import_says_what_to_install() -> None:

@@ -1,24 +1,28 @@
-"""The default ConfGCN with the interface of PyG's modules."""
+"""The ConfGCN of the preset ``consensus`` with the interface of PyG's modules."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from confgcn.graph import EdgeCounts, Graph
 from confgcn.models.base import Prediction, Shape
-from confgcn.models.confgcn.consensus import ConsensusConfGCN
+from confgcn.models.confgcn import consensus
 from confgcn.models.ranges import Count, Depth, Width
 from confgcn.nn.edge_index import EdgeIndexAdjacency, MaskablePropagation
-from confgcn.nn.inputs import check_features, check_ranges, checked_node_ids, training_labels, training_nodes
+from confgcn.nn.inputs import (
+    NumClasses,
+    check_features,
+    check_ranges,
+    checked_node_ids,
+    training_labels,
+    training_nodes,
+)
 
-NumClasses = Annotated[int, Field(ge=2, le=65_536)]
 
-
-class ConfGCN(nn.Module):
+class ConsensusConfGCN(nn.Module):
     r"""An adapter of :class:`confgcn.models.confgcn.consensus.ConsensusConfGCN`, which is its ``model``.
 
     ``module.model`` and a model trained by this library exchange their weights with ``load_state_dict``. Scale the
@@ -48,18 +52,18 @@ class ConfGCN(nn.Module):
         **options: Any,
     ) -> None:
         sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels, "out_channels": out_channels}
-        check_ranges(ConfGCN.__init__, {**sizes, "num_layers": num_layers, "num_nodes": num_nodes})
-        check_ranges(ConsensusConfGCN.__init__, options)
+        check_ranges(ConsensusConfGCN.__init__, {**sizes, "num_layers": num_layers, "num_nodes": num_nodes})
+        check_ranges(consensus.ConsensusConfGCN.__init__, options)
         super().__init__()
         self.in_channels, self.num_nodes, self.num_classes = in_channels, num_nodes, out_channels
         self.options = {"hidden_dim": hidden_channels, "num_layers": num_layers, **options}
-        self.model = ConsensusConfGCN(Shape(num_nodes, in_channels, out_channels), **self.options)
+        self.model = consensus.ConsensusConfGCN(Shape(num_nodes, in_channels, out_channels), **self.options)
         self.propagation = MaskablePropagation()
 
     def reset_parameters(self) -> None:
         """Draw new initial weights."""
         shape = Shape(self.num_nodes, self.in_channels, self.num_classes)
-        self.model.load_state_dict(ConsensusConfGCN(shape, **self.options).state_dict())
+        self.model.load_state_dict(consensus.ConsensusConfGCN(shape, **self.options).state_dict())
 
     def forward(self, x: Tensor, edge_index: Tensor, node_ids: Tensor | None = None) -> Tensor:
         check_features(x, self.in_channels)

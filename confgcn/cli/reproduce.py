@@ -17,7 +17,7 @@ from confgcn.limits import MAX_SEEDS, MAX_THREADS
 # Names of reproduction.artefacts, which only a checkout has.
 CHOICES = (
     "table1, table2, figure1, figure2, figure3, figure4, claims; all for these; "
-    "overview, confidence, presets, robustness"
+    "overview, confidence, presets, robustness, influence, ablations"
 )
 
 
@@ -41,7 +41,7 @@ def reproduce(
         path_option(help="Folder of further graphs for robustness; default: development in $CONFGCN_DATA."),
     ] = None,
     validation_only: Annotated[
-        bool, typer.Option("--validation-only", help="For robustness: measure and show no test nodes.")
+        bool, typer.Option("--validation-only", help="For robustness and ablations: measure and show no test nodes.")
     ] = False,
     render_only: Annotated[
         bool, typer.Option("--render-only", help="Start no runs: use those recorded in --out.")

@@ -5,15 +5,11 @@ All are written in torch: ``confgcn train`` needs some of them, and importing sc
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 IMBALANCE = 3.0  # labels of the largest class over the mean of the others: above it, accuracy alone is misleading
-
-TEMPERATURE_RANGE, BISECTIONS = 4.0, 25  # of log(1/T) around its centre
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> float:
@@ -63,28 +59,6 @@ def count_correct(logits: Tensor, labels: Tensor) -> int:
 def total_log_loss(logits: Tensor, labels: Tensor) -> float:
     """Sum of the negative log-probabilities of the labels (M,), for logits (M, C)."""
     return float(functional.cross_entropy(logits.double(), labels, reduction="sum"))
-
-
-def best_inverse_temperature(logits: Tensor, labels: Tensor) -> float:
-    r"""1/T with the lowest log loss of :math:`\mathrm{softmax}(\text{logits} / T)`.
-
-    The loss is convex in 1/T; its derivative, the mean excess of the expected logit over that of the label, is
-    followed to zero by bisection on a logarithmic scale around the spread of the logits.
-    """
-    logits = logits.detach().double()
-    true = logits.gather(1, labels[:, None]).squeeze(1)
-    centre = -math.log(float(logits.std(1, correction=0).mean()) or 1.0)
-    low, high = centre - TEMPERATURE_RANGE, centre + TEMPERATURE_RANGE
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        expected = ((math.exp(middle) * logits).softmax(1) * logits).sum(1)
-        low, high = (low, middle) if float((expected - true).mean()) > 0 else (middle, high)
-    return math.exp((low + high) / 2)
-
-
-def calibrated_log_loss(logits: Tensor, labels: Tensor) -> float:
-    """The mean log loss at the temperature that gives the lowest one."""
-    return total_log_loss(best_inverse_temperature(logits, labels) * logits.double(), labels) / len(labels)
 
 
 def log_loss(probabilities: Tensor, labels: Tensor) -> float:

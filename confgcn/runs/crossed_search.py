@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.calibration import stratified_folds
-from confgcn.evaluation.metrics import best_inverse_temperature
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from confgcn.runs.cross_validation import FOLDS, cross_fit
@@ -102,8 +101,8 @@ def _cross_fitted(search: Search, trial: Trial) -> Trained:
 def _consensus(graph: Graph, logits: Sequence[Tensor], shares: Sequence[float]) -> Prediction:
     """The consensus of the predictions of training nodes; zero for other nodes."""
     labels = graph.train_labels
-    inverse = [best_inverse_temperature(each, labels) for each in logits]
-    mu = sum(share * (a * each).softmax(-1) for share, a, each in zip(shares, inverse, logits, strict=True))
+    mu = sum(share * calibrated(each, labels) for share, each in zip(shares, logits, strict=True))
     assert isinstance(mu, Tensor)
+    mu = mu.to(logits[0].dtype)
     consensus = mu.clamp(min=torch.finfo(mu.dtype).tiny).log()
     return Prediction(consensus.new_zeros(graph.num_nodes, graph.num_classes).index_copy(0, graph.train, consensus))

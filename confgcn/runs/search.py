@@ -9,7 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.metrics import best_inverse_temperature, total_log_loss
+from confgcn.evaluation.logit_scaling import fit_logit_scaling
+from confgcn.evaluation.metrics import total_log_loss
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
@@ -210,11 +211,13 @@ def combined(
 ) -> SearchResult:
     """The consensus of the chosen candidates; ``uniform_shares`` are those without learned influence, to compare."""
     members = [trained[i] for i in shares]
+    scalings = [fit_logit_scaling(member.logits, labels) for member in members]
     method = PropagatedEnsemble.of(
         [member.method for member in members],
         [member.options for member in members],
         list(shares.values()),
-        [1.0 / best_inverse_temperature(member.logits, labels) for member in members],
+        [scaling.inverse_temperature for scaling in scalings],
+        [scaling.offsets for scaling in scalings],
     )
     probabilities = [calibrated(result.logits, labels) for result in trained]
     record = {
@@ -233,8 +236,8 @@ def chosen_shares(trained: Sequence[Trained], labels: Tensor, among: Iterable[in
 
 
 def calibrated(logits: Tensor, labels: Tensor) -> Tensor:
-    """Probabilities at the temperature that suits these labels best, (n, C)."""
-    return (logits.double() * best_inverse_temperature(logits, labels)).softmax(-1)
+    """Probabilities with the temperature and the offsets that suit these labels best, (n, C)."""
+    return fit_logit_scaling(logits, labels).log_probabilities(logits).exp()
 
 
 def log_loss(probabilities: Tensor, labels: Tensor) -> float:

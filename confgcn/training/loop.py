@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from confgcn.evaluation.metrics import calibrated_log_loss, count_correct, total_log_loss
+from confgcn.evaluation.logit_scaling import scaled_log_loss
+from confgcn.evaluation.metrics import count_correct, total_log_loss
 from confgcn.exceptions import DataError, DivergedError, UsageError
 from confgcn.graph import Graph
 from confgcn.kernels import all_finite
@@ -208,7 +209,7 @@ class TrainingLoop:
         correct, loss = self.group.sum([count_correct(logits, labels), total_log_loss(logits, labels)])
         check = {"validation_accuracy": correct / self.num_validation, "validation_loss": loss / self.num_validation}
         if needs_calibrated_loss(self.recipe.select, self.recipe.stop):
-            check[CALIBRATED_LOSS] = calibrated_log_loss(logits, labels)
+            check[CALIBRATED_LOSS] = scaled_log_loss(logits, labels)
         return check
 
     @torch.no_grad()

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Protocol
 
 Record = dict[str, Any]  # one epoch of the history
-CALIBRATED_LOSS = "validation_calibrated_loss"  # at the temperature that gives the lowest loss
+CALIBRATED_LOSS = "validation_calibrated_loss"  # after scaling by evaluation.logit_scaling
 
 
 class SelectionRule(Protocol):

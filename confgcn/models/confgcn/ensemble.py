@@ -18,9 +18,9 @@ from confgcn.models.confgcn.row_contributions import Member, row_contributions
 
 
 class PropagatedEnsemble(InductiveMethod):
-    r"""A weighted mean of the predictions of propagated models, each at its own temperature.
+    r"""A weighted mean of the predictions of propagated models, each with its own temperature and offsets of classes.
 
-    .. math:: \mu_v = \sum_i a_i \, \mathrm{softmax}(\mathrm{logits}_v^{(i)} / T_i), \qquad \sum_i a_i = 1
+    .. math:: \mu_v = \sum_i a_i \, \mathrm{softmax}(\mathrm{logits}_v^{(i)} / T_i + o_i), \qquad \sum_i a_i = 1
 
     The members with uniform influence teach those with learned influence: their consensus gives the influences
     (``learned_influence``). A member that only teaches has a share :math:`a_i` of zero.
@@ -28,7 +28,7 @@ class PropagatedEnsemble(InductiveMethod):
     Args:
         members: the options of each :class:`PropagatedConfGCN`.
 
-    Shapes: as of its members; ``shares`` a and ``temperatures`` T (M,).
+    Shapes: as of its members; ``shares`` a and ``inverse_temperatures`` 1/T (M,), ``offsets`` o (M, C).
     """
 
     def __init__(self, shape: Shape, members: Sequence[Mapping[str, Any]]) -> None:
@@ -36,9 +36,11 @@ class PropagatedEnsemble(InductiveMethod):
         self.members = nn.ModuleList(PropagatedConfGCN(shape, **options) for options in members)
         self.member_options = [dict(options) for options in members]
         self.register_buffer("shares", torch.full((len(members),), 1.0 / max(1, len(members))))
-        self.register_buffer("temperatures", torch.ones(len(members)))
+        self.register_buffer("inverse_temperatures", torch.ones(len(members)))
+        self.register_buffer("offsets", torch.zeros(len(members), shape.num_classes))
         self.shares: Tensor
-        self.temperatures: Tensor
+        self.inverse_temperatures: Tensor
+        self.offsets: Tensor
         self._teach()
         self.register_load_state_dict_post_hook(_teach_again)  # type: ignore[no-untyped-call]
 
@@ -48,13 +50,16 @@ class PropagatedEnsemble(InductiveMethod):
         members: Sequence[PropagatedConfGCN],
         options: Sequence[Mapping[str, Any]],
         shares: Sequence[float],
-        temperatures: Sequence[float],
+        inverse_temperatures: Sequence[float],
+        offsets: Sequence[Tensor],
     ) -> Self:
-        """Of trained members and their options."""
+        """Of trained members, their options and shares, and the scaling of their logits."""
         ensemble = cls(members[0].shape, [])
         ensemble.members = nn.ModuleList(members)
         ensemble.member_options = [dict(each) for each in options]
-        ensemble.shares, ensemble.temperatures = torch.tensor(list(shares)), torch.tensor(list(temperatures))
+        ensemble.shares = torch.tensor(list(shares))
+        ensemble.inverse_temperatures = torch.tensor(list(inverse_temperatures))
+        ensemble.offsets = torch.stack(list(offsets)).float()
         ensemble._teach()
         return ensemble.eval()
 
@@ -71,21 +76,23 @@ class PropagatedEnsemble(InductiveMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.training:
             raise UsageError("an ensemble is made of trained members; train a PropagatedConfGCN instead")
-        members, shares = self._members(), self.shares.tolist()
-        used = [number for number, share in enumerate(shares) if share]
-        mu = sum(shares[i] * (members[i](graph, nodes).logits / self.temperatures[i]).softmax(-1) for i in used)
+        used = self._used()
+        mu = sum(member.share * member.probabilities(member.model(graph, nodes).logits) for member in used)
         assert isinstance(mu, Tensor)
         logits = mu.clamp(min=torch.finfo(mu.dtype).tiny).log()
         if nodes is not None:
             return Prediction(logits, nodes=nodes)
-        evidence = sum(shares[i] * members[i].evidence(graph) for i in used)
+        evidence = sum(member.share * member.model.evidence(graph) for member in used)
         assert isinstance(evidence, Tensor)
         return confident_prediction(graph, logits, mu, self.propagation(graph), evidence)
 
     def contributions(self, graph: Graph, node: int, *, limit: int) -> Contributions:
-        all_members = map(Member, self._members(), self.shares.tolist(), self.temperatures.tolist())
-        used = [member for member in all_members if member.share]
-        return row_contributions(used, self.propagation(graph), graph, node, limit=limit)
+        return row_contributions(self._used(), self.propagation(graph), graph, node, limit=limit)
+
+    def _used(self) -> list[Member]:
+        """The members with a share."""
+        members = map(Member, self._members(), self.shares.tolist(), self.inverse_temperatures.tolist(), self.offsets)
+        return [member for member in members if member.share]
 
     def propagation(self, graph: Graph) -> Propagation:
         """The random walk of the members with learned influence, where there are any with a share."""
@@ -98,7 +105,8 @@ class PropagatedEnsemble(InductiveMethod):
         """The same weights, with equal influence of all neighbours."""
         controls = [member.with_uniform_influence() for member in self._members()]
         options = self.member_options or []
-        return type(self).of(controls, options, self.shares.tolist(), self.temperatures.tolist())
+        scaling = self.inverse_temperatures.tolist(), list(self.offsets)
+        return type(self).of(controls, options, self.shares.tolist(), *scaling)
 
     @property
     def reach(self) -> int:

@@ -26,11 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A model, its share of the prediction and its temperature."""
+    """A model, its share of the prediction, and the temperature and offsets of its logits."""
 
     model: PropagatedConfGCN
     share: float = 1.0
-    temperature: float = 1.0
+    inverse_temperature: float = 1.0
+    offsets: Tensor | float = 0.0
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Of these logits of the model, (n, C)."""
+        return (self.inverse_temperature * logits + self.offsets).softmax(-1)
 
 
 def row_contributions(
@@ -48,7 +53,7 @@ def row_contributions(
     order = torch.argsort(weights, descending=True, stable=True)[:limit]
     left_out = torch.cat([torch.tensor([-1]), nodes[order], torch.tensor([-1])])  # none, each, all others: the last
     probabilities = sum(
-        member.share * (_logits_without(member.model, graph, node, left_out).double() / member.temperature).softmax(-1)
+        member.share * member.probabilities(_logits_without(member.model, graph, node, left_out).double())
         for member in members
     )
     assert isinstance(probabilities, Tensor)

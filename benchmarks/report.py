@@ -28,7 +28,7 @@ import transcripts
 import worker_accuracy
 import workers
 
-from reproduction import claims, confidence, presets, table2
+from reproduction import claims, confidence, presets, robustness, table2
 from reproduction.artefacts import ARTEFACTS
 from reproduction.folder import read_report
 from reproduction.formatting import Numbers
@@ -45,6 +45,7 @@ BENCHMARKS = (
 DOCUMENTS = ("baselines", "benchmarks", "choosing", "paper_and_code", "reliability", "your_graph")
 WITH_BLOCKS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in DOCUMENTS)]
 NOT_RECORDED = ("rows", *transcripts.NAMES)  # blocks that are not written from recorded results
+COMPARED = 3  # rows of the comparison in the README: those with calibration
 CONFIDENCES = ("AUROC of the probability for correct predictions", "AUROC of the precision for correct predictions")
 
 
@@ -74,7 +75,7 @@ def recorded_blocks() -> dict[str, str]:
     return {
         "protocol": protocol(report) + "\n",
         "table 2": table2.tables(report["table2"])[""].markdown(),
-        "comparison": comparison(report["confidence"]),
+        "comparison": comparison(report["confidence"], report["robustness"]),
         "targets": confidence.tables(report["confidence"])["targets"].markdown(),
         "mixed": confidence.tables(report["confidence"])["mixed"].markdown(),
         "seconds": table2.tables(report["table2"])["seconds"].markdown(),
@@ -97,11 +98,16 @@ def filled(text: str, blocks: dict[str, str]) -> str:
     return text
 
 
-def comparison(numbers: Numbers) -> str:
-    """The table of accuracy and calibration, with its protocol."""
-    seeds = numbers["methods"][0]["cells"][numbers["datasets"][0]]["runs"]
-    protocol = f"{seeds} seeds, {' and '.join(numbers['dates'])}, `confgcn reproduce confidence`."
-    return f"{confidence.tables(numbers)['comparison'].markdown()}\n{protocol}\n"
+def comparison(numbers: Numbers, compared: Numbers) -> str:
+    """The tables of accuracy and calibration and of graphs of other kinds, with their protocol."""
+    cells = [row["cells"][numbers["datasets"][0]] for row in numbers["methods"]]
+    seeds = next((cell["runs"] for cell in cells if cell is not None), 0)
+    table = confidence.tables(numbers)["comparison"]
+    calibrated = Table("", table.header, table.rows[:COMPARED])
+    others = robustness.other_graphs(compared)
+    shown = [calibrated.markdown(), *([] if others is None else [others.markdown()])]
+    commands = "`confgcn reproduce confidence robustness`"
+    return "\n".join([*shown, f"{seeds} seeds, {' and '.join(numbers['dates'])}, {commands}.\n"])
 
 
 def confidence_table(table: Table) -> Table:

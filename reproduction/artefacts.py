@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 from confgcn.exceptions import unknown_name
 from confgcn.report.figures import figure_style
 from reproduction import (
+    ablations,
     claims,
     confidence,
     figure1,
     figure2,
     figure3,
     figure4,
+    influence,
     overview,
     presets,
     robustness,
     table1,
     table2,
+    targets,
 )
 from reproduction.formatting import Numbers
 from reproduction.jobs import Job, Kind, Scope
@@ -98,7 +101,10 @@ BEYOND_PAPER = (
     _row(overview, "Beyond the paper: effect of the influences"),
     _row(confidence, "Beyond the paper: quality of the confidences", "confidence"),
     _row(presets, "Beyond the paper: other settings"),
+    _row(targets, "Beyond the paper: targets of the default", "robustness"),
     _row(robustness, "Beyond the paper: the default on other graphs, against common models", "robustness"),
+    _row(influence, "Beyond the paper: learned and uniform influence of the default", "influence"),
+    _row(ablations, "Beyond the paper: ablations of the default", "robustness"),
 )
 ARTEFACTS = {row.name: row for row in (*IN_PAPER, *BEYOND_PAPER)}
 

@@ -1,16 +1,15 @@
-"""The targets of the default preset for accuracy and confidences, and whether its results reach them."""
+"""The targets of the default preset for its confidences, and whether its results reach them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reproduction.formatting import NOTHING, Numbers, decimal, interval, listed, mean_std, percent, signed
+from reproduction.formatting import NOTHING, Numbers, listed, percent, signed
 from reproduction.rendering import Table
-from reproduction.summaries import has_interval
 
-# Gains and losses of accuracy, an AUROC, a share, and tolerances above a noise floor or around a coverage.
-TARGETS = {"mixed": 0.02, "mu": 0.01, "edge": 0.8, "ece": 0.01, "coverage": 0.01, "by_degree": 0.02, "flips": 0.5}
+# Tolerances above a noise floor and around a coverage, and a share.
+TARGETS = {"ece": 0.01, "coverage": 0.01, "by_degree": 0.02, "flips": 0.5}
 
 Result = tuple[str, bool | None]  # text of a cell, and whether the target is reached; None where undetermined
 
@@ -22,11 +21,6 @@ class Inputs:
     numbers: Numbers
     dataset: str
     cell: Numbers  # of the default preset
-
-    def difference(self, name: str) -> Numbers | None:
-        """A paired difference of the default preset to another variant."""
-        difference: Numbers | None = self.numbers["differences"][self.dataset][name]
-        return difference
 
     def first_cell(self, group: str) -> Numbers | None:
         """The cell of the default preset in another group of runs."""
@@ -54,7 +48,7 @@ def target_table(numbers: Numbers) -> Table:
     cells = numbers["methods"][0]["cells"]
     rows = [[row.title, row.target, *(_text(numbers, dataset, row) for dataset in cells)] for row in ROWS]
     runs = f"{numbers['runs']:,} runs, {listed(numbers['dates'])}" if numbers["runs"] else "no runs"
-    return Table(f"Target and result of the default preset ({runs}).", ["", "target", *cells], rows)
+    return Table(f"Confidences of the default preset: target and result ({runs}).", ["", "target", *cells], rows)
 
 
 def _text(numbers: Numbers, dataset: str, row: Target) -> str:
@@ -63,46 +57,6 @@ def _text(numbers: Numbers, dataset: str, row: Target) -> str:
         return NOTHING
     text, reached = row.result(Inputs(numbers, dataset, cell))
     return text if reached is None else f"{text} {'✓' if reached else '✗'}"
-
-
-def _accuracy(inputs: Inputs) -> Result:
-    difference = inputs.difference("released")
-    reached = None if difference is None else difference["mean"] >= 0
-    return f"{mean_std(inputs.cell['test_accuracy'])} ({interval(difference)})", reached
-
-
-def _learned_influence(inputs: Inputs) -> Result:
-    difference = inputs.difference("uniform")
-    return interval(difference), difference["high"] >= 0 if has_interval(difference) else None
-
-
-def _mixed_gain(inputs: Inputs) -> Result:
-    difference = inputs.difference("mixed_uniform")
-    return interval(difference), None if difference is None else difference["mean"] >= TARGETS["mixed"]
-
-
-def _mu(inputs: Inputs) -> Result:
-    difference = inputs.difference("mu")
-    return interval(difference), None if difference is None else difference["mean"] >= -TARGETS["mu"]
-
-
-def _edges(inputs: Inputs) -> Result:
-    auroc = mean_in(inputs.cell, "auroc_edge")
-    text = f"{decimal(auroc)} ({decimal(mean_in(inputs.cell, 'auroc_distance'))})"
-    return text, None if auroc is None else auroc >= TARGETS["edge"]
-
-
-def _better_than_baselines(name: str, *, more_is_better: bool) -> Callable[[Inputs], Result]:
-    def result(inputs: Inputs) -> Result:
-        pairs = [inputs.difference(f"{name}_{baseline}") for baseline in ("gcn", "gat")]
-        means = [pair["mean"] for pair in pairs if pair is not None]
-        if len(means) < len(pairs):
-            return NOTHING, None
-        differences = ", ".join(f"{mean:+.3f}".replace("-", "−") for mean in means)
-        text = f"{decimal(mean_in(inputs.cell, f'calibrated_{name}'), 3)} ({differences})"
-        return text, all(mean >= 0 if more_is_better else mean < 0 for mean in means)
-
-    return result
 
 
 def _calibration(inputs: Inputs) -> Result:
@@ -137,30 +91,6 @@ def _flips(inputs: Inputs) -> Result:
 
 
 ROWS = (
-    Target("accuracy (difference to `released`)", "not lower", _accuracy),
-    Target("accuracy with learned minus uniform influence", "not significantly lower", _learned_influence),
-    Target("the same on mixed graphs", f"≥ {signed(TARGETS['mixed'])}", _mixed_gain),
-    Target("accuracy of the argmax of mu minus that of the prediction", f"≥ {signed(-TARGETS['mu'])}", _mu),
-    Target(
-        "AUROC of the influence for edges between equal labels (of the distance)",
-        f"≥ {decimal(TARGETS['edge'])}",
-        _edges,
-    ),
-    Target(
-        "AUROC of the confidence (difference to Kipf-GCN, GAT)",
-        "not lower",
-        _better_than_baselines("auroc_correct", more_is_better=True),
-    ),
-    Target(
-        "log loss (difference to Kipf-GCN, GAT)",
-        "lower",
-        _better_than_baselines("nll", more_is_better=False),
-    ),
-    Target(
-        "Brier score (difference to Kipf-GCN, GAT)",
-        "lower",
-        _better_than_baselines("brier", more_is_better=False),
-    ),
     Target("calibrated ECE (noise floor), %", f"≤ floor {signed(TARGETS['ece'])}", _calibration),
     Target(
         "prediction sets: largest deviation from the target coverage, overall / by degree group, points",

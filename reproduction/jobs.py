@@ -26,7 +26,7 @@ FEATURE_CLASSIFIERS = ("logistic_regression", "gradient_boosting")  # of scikit-
 
 Changes = tuple[tuple[str, Any], ...]
 # Which measurements are made of a run, and which CSV file holds them.
-Kind = Literal["paper", "confidence", "validation", "robustness"]
+Kind = Literal["paper", "confidence", "validation", "robustness", "influence"]
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,15 @@ class Variant:
         return self.settings(dataset).as_dict()
 
     def identity(self, dataset: str) -> list[Any]:
-        """The settings that affect the result: without the preset's name and without default values."""
+        """The settings that affect the result: without the preset's name and without default values.
+
+        Those of a search are followed by the changes of its candidates.
+        """
         settings = self.settings(dataset)
         model = hyperparameters(settings.method_class)(**settings.model)
         sections = [section.model_dump(exclude_defaults=True) for section in (settings.data, model, settings.recipe)]
-        return [settings.method_class.__name__, *sections]
+        searched = [[dict(candidate.changes) for candidate in settings.candidates]] if settings.searches else []
+        return [settings.method_class.__name__, *sections, *searched]
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,16 @@ class Job:
         """The hash of the graph with its split."""
         return graph_key(self.dataset, self.split_seed, data_dir, self.folder)
 
-    def key(self, data_dir: Path | None) -> str:
+    def run_key(self, data_dir: Path | None) -> str:
         """The hash of settings, seed and input data: each run is done once, however many tables need it."""
-        content = [self.settings_key, self.seed, self.graph_key(data_dir)]
-        return digest(content if self.kind == "paper" else [*content, self.kind])
+        return digest(self._identity(data_dir))
+
+    def key(self, data_dir: Path | None) -> str:
+        """The hash of the run and of what is measured of it."""
+        return self.run_key(data_dir) if self.kind == "paper" else digest([*self._identity(data_dir), self.kind])
+
+    def _identity(self, data_dir: Path | None) -> list[Any]:
+        return [self.settings_key, self.seed, self.graph_key(data_dir)]
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def measure_confidences(
             **scores(saved.method, on_test_nodes(saved)),
             **_scaled(prepared, prediction),
             **_no_label(prepared, probabilities),
-            **_decisions(prepared, probabilities),
+            **_decisions(prepared, probabilities, saved.certifying_nodes),
             **_flips(graph, prepared, probabilities),
             **_sets(graph, prepared, probabilities),
         }
@@ -220,10 +220,11 @@ def _no_label(graph: Graph, probabilities: Tensor) -> Scorecard:
     return {**values, "lowest_other_confidence": min(others, default=None)}
 
 
-def _decisions(graph: Graph, probabilities: Tensor) -> Scorecard:
+def _decisions(graph: Graph, probabilities: Tensor, certifying: Tensor) -> Scorecard:
+    """Decisions certified on the labels that are kept for it, else on the validation nodes."""
     confidence, predicted = probabilities.max(-1)
     correct = predicted == graph.labels
-    held_out, nodes = graph.validation, graph.test
+    held_out, nodes = certifying if len(certifying) else graph.validation, graph.test
     values: Scorecard = {}
     for percent in ERRORS:
         decision = decide(confidence[held_out], correct[held_out], confidence[nodes], max_error=percent / 100)

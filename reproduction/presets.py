@@ -6,7 +6,7 @@ from typing import Any
 
 from confgcn.models.registry import METHODS
 from confgcn.runs.settings import preset_names
-from reproduction.confidence import CONSENSUS
+from reproduction.default_variants import CONSENSUS
 from reproduction.formatting import Numbers, accuracy_text
 from reproduction.jobs import PAPER_GRAPHS, Job, Scope, Variant
 from reproduction.rendering import Table

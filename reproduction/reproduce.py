@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,14 @@ from confgcn.io.locks import locked_folder
 from confgcn.io.signals import stop_request
 from reproduction.artefacts import ALL, Artefact, artefacts_named
 from reproduction.folder import ABOUT, RUNS, check_folder, check_renderable
+from reproduction.formatting import listed
 from reproduction.jobs import Job, Kind, Scope
 from reproduction.measurements import Measured
 from reproduction.results import FILES, Results, RunRecord, environment, provenance
 from reproduction.tasks import Diverged, Failure, Outcome, Task
 from reproduction.workers import perform_all
+
+WITHOUT_TEST_NODES = ("robustness", "ablations")  # tables that can be made of validation nodes only
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ def reproduce(request: ReproductionRequest, observer: Observer) -> Failures:
     Returns the failed runs and artefacts with their reasons; the others are still done.
     """
     artefacts = artefacts_named(request.names)
-    if request.scope.validation_only and any(artefact.kind != "robustness" for artefact in artefacts):
-        raise UsageError("--validation-only: only robustness has tables without test figures")
+    if request.scope.validation_only and any(artefact.name not in WITHOUT_TEST_NODES for artefact in artefacts):
+        raise UsageError(f"--validation-only: only {listed(WITHOUT_TEST_NODES)} have tables without test figures")
     check_folder(request.out)
     if request.render_only:
         check_renderable(request.out, artefacts, validation_only=request.scope.validation_only)
@@ -102,9 +105,8 @@ def _run_jobs(
     request: ReproductionRequest, jobs: Sequence[Job], recorded: RecordedRuns, observer: Observer
 ) -> Failures:
     """Do those of the jobs that are not recorded, and record them."""
-    tasks, failures = _tasks(request, jobs)
-    missing = [task for task in tasks if task.key not in recorded[task.job.kind]]
-    observer.on_plan(len(tasks), len(tasks) - len(missing))
+    total, missing, failures = _tasks(request, jobs, recorded)
+    observer.on_plan(total, total - len(missing))
     if 0 < len(missing) < request.processes:
         observer.on_notice(f"using {len(missing)} of {request.processes} processes, one for each run")
     machine = environment()
@@ -113,7 +115,7 @@ def _run_jobs(
             if isinstance(outcome, Failure):
                 failures[str(task.job)] = outcome
             else:
-                _record(recorded[task.job.kind], task, outcome, machine)
+                _record(recorded, task, outcome, machine)
             observer.on_run(task.job, outcome)
     if stop.received is not None:
         name = signal.Signals(stop.received).name
@@ -128,46 +130,51 @@ def _remove_recorded(folder: Path, results: Results) -> None:
             shutil.rmtree(run)
 
 
-def _tasks(request: ReproductionRequest, jobs: Sequence[Job]) -> tuple[list[Task], Failures]:
-    """Each run once, however many artefacts need it; an unreadable data set fails once, with all of its runs."""
+def _tasks(
+    request: ReproductionRequest, jobs: Sequence[Job], recorded: RecordedRuns
+) -> tuple[int, list[Task], Failures]:
+    """The number of runs, and the tasks for those that are not recorded: each run once, whatever is measured of it.
+
+    An unreadable data set fails once, with all of its runs.
+    """
     data_dir, folder = request.scope.data_dir, request.out / RUNS
-    tasks: dict[str, Task] = {}
+    runs: dict[str, dict[str, Job]] = {}
     failures: Failures = {}
     for job in dict.fromkeys(jobs):
         if job.dataset in failures:
             continue
         try:
-            key = job.key(data_dir)
+            runs.setdefault(job.run_key(data_dir), {}).setdefault(job.key(data_dir), job)
         except ConfGCNError as error:
             failures[job.dataset] = Failure(str(error), error.exit_code)
-        else:
-            tasks.setdefault(key, Task(job, key, folder, data_dir))
-    return list(tasks.values()), failures
+    missing = [{key: job for key, job in run.items() if key not in recorded[job.kind]} for run in runs.values()]
+    tasks = [Task(tuple(run.values()), next(iter(run)), folder, data_dir) for run in missing if run]
+    return len(runs), tasks, failures
 
 
 def _record(
-    results: Results,
+    recorded: RecordedRuns,
     task: Task,
-    outcome: Measured | Diverged,
+    outcome: Mapping[Kind, Measured] | Diverged,
     machine: tuple[str, dict[str, Any]],
 ) -> None:
-    job = task.job
-    settings = job.variant.described(job.dataset)
     environment_key, environment_found = machine
-    record = RunRecord(
-        run=task.key,
-        settings=job.settings_key,
-        graph=job.graph_key(task.data_dir),
-        environment=environment_key,
-        date=datetime.date.today().isoformat(),
-        dataset=job.dataset,
-        method=job.variant.method,
-        preset=settings["preset"],
-        changes=job.variant.changes_text,
-        seed=job.seed,
-        outcome="diverged" if isinstance(outcome, Diverged) else "finished",
-        measured=results.files.measured({}) if isinstance(outcome, Diverged) else outcome,
-    )
-    results.add(record, {environment_key: environment_found, job.settings_key: settings})
+    for job in task.jobs:
+        results, settings = recorded[job.kind], job.variant.described(job.dataset)
+        record = RunRecord(
+            run=job.key(task.data_dir),
+            settings=job.settings_key,
+            graph=job.graph_key(task.data_dir),
+            environment=environment_key,
+            date=datetime.date.today().isoformat(),
+            dataset=job.dataset,
+            method=job.variant.method,
+            preset=settings["preset"],
+            changes=job.variant.changes_text,
+            seed=job.seed,
+            outcome="diverged" if isinstance(outcome, Diverged) else "finished",
+            measured=results.files.measured({}) if isinstance(outcome, Diverged) else outcome[job.kind],
+        )
+        results.add(record, {environment_key: environment_found, job.settings_key: settings})
     for folder in task.folder.glob(f"{task.key}-*"):
         shutil.rmtree(folder)

@@ -16,6 +16,7 @@ from confgcn.exceptions import CorruptFileError, ResourceError, brief
 from confgcn.io.atomic_files import write_atomic
 from confgcn.io.json_files import read_json, to_json
 from confgcn.runs.saved import software
+from reproduction.influence_measurements import InfluenceMeasurements
 from reproduction.jobs import Kind, Variant, digest, settings_key
 from reproduction.measurements import NAMES, ConfidenceMeasurements, Measured, Measurements, NamedMeasurements
 from reproduction.robustness_measurements import RobustnessMeasurements, ValidationMeasurements
@@ -76,6 +77,7 @@ FILES: dict[Kind, Files] = {
     "confidence": _named("confidence", ConfidenceMeasurements),
     "validation": _named("robustness_validation", ValidationMeasurements),
     "robustness": _named("robustness", RobustnessMeasurements),
+    "influence": _named("influence", InfluenceMeasurements),
 }
 
 

@@ -6,13 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reproduction.default_variants import DEFAULT
 from reproduction.development import design_splits, development_graphs, report_splits, table_order
 from reproduction.formatting import Numbers
-from reproduction.jobs import PAPER_GRAPHS, Job, Scope, Variant
+from reproduction.jobs import PAPER_GRAPHS, Job, Kind, Scope, Variant
 from reproduction.peers import COMPONENTS, FeatureClassifier
 from reproduction.rendering import Table
 from reproduction.results import Results, RunRecord
-from reproduction.robustness_tables import confidence_table, metric_table, scaling_table, seconds_table
+from reproduction.robustness_tables import (
+    confidence_table,
+    metric_table,
+    other_graphs_table,
+    scaling_table,
+    seconds_table,
+)
 from reproduction.summaries import mean_and_std, mean_of, paired_t, values_by_seed
 from reproduction.table2 import GAT
 
@@ -32,9 +39,6 @@ NOTE = (
 )
 
 SCALINGS = ("rows", "unit", "columns", "none")
-# Settings with which the default uses all validation labels for choosing, as its peers do; nothing is certified.
-ALL_VALIDATION_LABELS: dict[str, Any] = {"held_out": "whole"}
-DEFAULT = Variant("ConfGCN (default)", "confgcn").changed("ConfGCN (default)", **ALL_VALIDATION_LABELS)
 # One rule for every metric: accuracies on validation nodes can all be equal where one class is frequent.
 ON_VALIDATION = {"epochs": 1000, "stop": "no_improvement", "patience": 100, "select": "best_validation_loss"}
 PEERS = (
@@ -58,24 +62,35 @@ def graphs(scope: Scope) -> dict[str, Path | None]:
 
 
 def jobs(scope: Scope) -> list[Job]:
-    """Every peer with every feature scaling, on the first split of every graph: measured on validation nodes only."""
-    return [
+    """The default on every split, and the runs that choose the feature scalings of the peers.
+
+    These are every peer with every feature scaling on the first split, measured on validation nodes only.
+    """
+    found = graphs(scope)
+    scalings = [
         Job(name, scaled(peer, scaling), 0, "validation", folder)
-        for name, folder in graphs(scope).items()
+        for name, folder in found.items()
         for peer in scope.selected(_peers_on(folder))
         for scaling in SCALINGS
     ]
+    own = [job for name, folder in found.items() for job in _on_every_split(scope, name, folder, [DEFAULT])]
+    return [*scalings, *own]
 
 
 def later_jobs(scope: Scope, results: Results) -> list[Job]:
-    """The default and every peer with its chosen feature scaling, on every split."""
+    """Every peer with its chosen feature scaling, on every split."""
     validation = Results(results.folder, "validation")
     return [
-        Job(name, variant, seed, "validation" if scope.validation_only else "robustness", folder)
+        job
         for name, folder in graphs(scope).items()
-        for variant in (*scope.selected([DEFAULT]), *chosen_peers(scope.selected(_peers_on(folder)), validation, name))
-        for seed in seeds_of(scope, folder)
+        for job in _on_every_split(scope, name, folder, chosen_peers(_peers_on(folder), validation, name))
     ]
+
+
+def _on_every_split(scope: Scope, name: str, folder: Path | None, variants: Sequence[Variant]) -> list[Job]:
+    kind: Kind = "validation" if scope.validation_only else "robustness"
+    seeds = seeds_of(scope, folder)
+    return [Job(name, variant, seed, kind, folder) for variant in scope.selected(variants) for seed in seeds]
 
 
 def seeds_of(scope: Scope, folder: Path | None) -> Sequence[int]:
@@ -168,6 +183,12 @@ def _summary(runs: Mapping[int, RunRecord], metric: str) -> dict[str, Any]:
 
 def _difference(own: Mapping[int, RunRecord], other: Mapping[int, RunRecord], name: str) -> dict[str, Any] | None:
     return paired_t(values_by_seed(own, name), values_by_seed(other, name))
+
+
+def other_graphs(numbers: Numbers) -> Table | None:
+    """The default beside the best peer on graphs that are not the paper's; None without runs on them."""
+    names = [name for name in numbers.get("test", {}) if name not in PAPER_GRAPHS]
+    return other_graphs_table(numbers, names) if names else None
 
 
 def tables(numbers: Numbers) -> dict[str, Table]:

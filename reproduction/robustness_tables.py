@@ -29,6 +29,21 @@ def metric_table(numbers: Numbers, nodes: str) -> Table:
     return Table(caption, ["", *numbers["titles"], "best peer, by validation", "default minus best peer"], rows)
 
 
+def other_graphs_table(numbers: Numbers, names: Sequence[str]) -> Table:
+    """The default beside the best peer: one column per graph."""
+    own, *_ = numbers["titles"]
+    graphs = [numbers["test"][name] for name in names]
+
+    def cells(title: str | None, graph: Numbers) -> str:
+        model = graph["models"].get(title)
+        return NOTHING if model is None or model["test"]["mean"] is None else mean_std(model["test"])
+
+    peers = [f"{cells(graph['best_peer'], graph)}, {graph['best_peer'] or NOTHING}" for graph in graphs]
+    header = ["", *(f"{name} ({METRICS[graph['metric']]})" for name, graph in zip(names, graphs, strict=True))]
+    rows = [[own, *(cells(own, graph) for graph in graphs)], ["best of the common models", *peers]]
+    return Table("Graphs of other kinds: metric on test nodes in percent.", header, rows)
+
+
 def confidence_table(numbers: Numbers, scores: Sequence[str]) -> Table:
     """Scores of calibrated probabilities, with differences to the peer of the lowest validation log loss."""
 
@@ -39,8 +54,8 @@ def confidence_table(numbers: Numbers, scores: Sequence[str]) -> Table:
         [
             *row,
             graph["best_peer_by_log_loss"] or NOTHING,
-            _decimal_interval(graph["nll_difference"]),
-            _decimal_interval(graph["brier_difference"]),
+            decimal_interval(graph["nll_difference"]),
+            decimal_interval(graph["brier_difference"]),
         ]
         for row, graph in zip(_rows(numbers, "test", cell), numbers["test"].values(), strict=True)
     ]
@@ -79,7 +94,8 @@ def _rows(numbers: Numbers, nodes: str, cell: Callable[[Numbers], str]) -> list[
     ]
 
 
-def _decimal_interval(difference: Numbers | None) -> str:
+def decimal_interval(difference: Numbers | None) -> str:
+    """A paired difference with its confidence interval, as a decimal."""
     if difference is None:
         return NOTHING
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))

@@ -17,7 +17,7 @@ from confgcn.limits import MAX_SEEDS, MAX_THREADS
 # Names of reproduction.artefacts, which only a checkout has.
 CHOICES = (
     "table1, table2, figure1, figure2, figure3, figure4, claims; all for these; "
-    "overview, confidence, presets, robustness, influence, ablations"
+    "overview, confidence, presets, targets, robustness, influence, ablations"
 )
 
 
@@ -38,7 +38,7 @@ def reproduce(
     ),
     development: Annotated[
         Path | None,
-        path_option(help="Folder of further graphs for robustness; default: development in $CONFGCN_DATA."),
+        path_option(help="Folder of further graphs for the last four; default: development in $CONFGCN_DATA."),
     ] = None,
     validation_only: Annotated[
         bool, typer.Option("--validation-only", help="For robustness and ablations: measure and show no test nodes.")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from reproduction.artefacts import ARTEFACTS
-from reproduction.confidence import ABLATION_SEEDS, ABLATIONS, CONSENSUS, draw, jobs, mixed, tables
-from reproduction.jobs import Scope
+from reproduction.confidence import ABLATION_SEEDS, ABLATIONS, DEFAULT_SEEDS, draw, jobs, numbers, tables
+from reproduction.default_variants import CONSENSUS, DEFAULT, DIVIDED, flipped, mixed
+from reproduction.jobs import PAPER_GRAPHS, Scope
+from reproduction.results import Results
 
 
 def test_ablations_have_few_seeds_and_no_large_graph() -> None:
@@ -19,6 +21,21 @@ def test_ablations_have_few_seeds_and_no_large_graph() -> None:
     }
     assert {dataset for dataset, _ in ablated} == {"citeseer", "cora", "cora_ml"}
     assert {seed for _, seed in ablated} == set(range(ABLATION_SEEDS))
+
+
+def test_the_default_is_run_in_three_ways_two_of_them_with_few_seeds() -> None:
+    seeds = {
+        variant: {job.seed for job in jobs(Scope(seeds=10)) if (job.dataset, job.variant) == ("cora", variant)}
+        for variant in (DEFAULT, flipped(DEFAULT), DIVIDED, mixed(DEFAULT))
+    }
+    few = set(range(DEFAULT_SEEDS))
+    assert list(seeds.values()) == [set(range(10)), few, few, set()]  # mixed: in the table of influences
+
+
+def test_the_numbers_of_an_empty_folder_can_be_shown(results: Results) -> None:
+    shown = tables(numbers(Scope(), Results(results.folder, "confidence")))
+    assert shown["targets"].header[2:] == list(PAPER_GRAPHS)
+    assert {cell for row in shown["targets"].rows for cell in row[2:]} == {"–"}
 
 
 def test_a_mixed_variant_changes_only_the_graph() -> None:
@@ -51,7 +68,7 @@ def test_without_runs_there_are_empty_tables_and_an_empty_picture(confidence_num
     for group in ("methods", "mixed", "flipped", "sets", "ablations"):
         for row in confidence_numbers[group]:
             row["cells"] = {"cora": None}
-    confidence_numbers["differences"]["cora"] = dict.fromkeys(confidence_numbers["differences"]["cora"])
+    confidence_numbers |= {"influence": {"original": {}, "mixed": {}}, "mixed_minus_gat": {"cora": None}}
     for table in tables(confidence_numbers).values():
         assert not any(character.isdigit() for row in table.rows for cell in row[-1:] for character in cell)
     lines = [line for axis in draw(confidence_numbers).axes for line in axis.lines]

@@ -21,7 +21,7 @@ from reproduction import reproduce as reproduction
 from reproduction.artefacts import Artefact
 from reproduction.folder import read_report, render
 from reproduction.jobs import Job, Kind, Scope, Variant, graph_key
-from reproduction.measurements import ConfidenceMeasurements, Measurements
+from reproduction.measurements import Measurements
 from reproduction.reproduce import Observer, ReproductionRequest, reproduce
 from reproduction.results import Results
 from reproduction.tasks import Diverged, Failure, Outcome, Task, perform
@@ -162,11 +162,11 @@ def test_a_diverged_run_is_recorded_and_not_repeated(story: Story) -> None:
 
 def test_recorded_runs_are_those_that_were_reported(story: Story) -> None:
     for job, outcome in (*story.stopped.outcomes, *story.failed.outcomes, *story.finished.outcomes):
-        if isinstance(outcome, Measurements):
+        if isinstance(outcome, dict):
             record = Results(story.out).runs(job.dataset, job.variant)[job.seed]
             assert record.run == job.key(None)
             assert (record.outcome, record.changes) == ("finished", job.variant.changes_text)
-            assert record.measured.test_accuracy == pytest.approx(outcome.test_accuracy, rel=1e-5)
+            assert record.measured.test_accuracy == pytest.approx(outcome["paper"].test_accuracy, rel=1e-5)
 
 
 def test_hashes_have_entries_in_the_settings_file(story: Story) -> None:
@@ -322,13 +322,29 @@ def test_runs_of_different_kinds_are_recorded_separately(tmp_path: Path, monkeyp
         monkeypatch.setattr(reproduction, "artefacts_named", lambda _, artefacts=artefacts: artefacts)
         recorder = Recorder()
         assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), recorder) == {}
-        plans.append((recorder.plan, [type(outcome) for _, outcome in recorder.outcomes]))
-    assert plans == [((1, 0), [Measurements]), ((2, 1), [ConfidenceMeasurements]), ((1, 1), [])]
+        plans.append((recorder.plan, [list(outcome) for _, outcome in recorder.outcomes]))
+    assert plans == [((1, 0), [["paper"]]), ((1, 0), [["confidence"]]), ((1, 1), [])]
     found = {kind: Results(tmp_path, kind).runs("demo", FEAT)[0] for kind in ("paper", "confidence")}
     assert found["paper"].run != found["confidence"].run
     accuracies = [record.measured.get("test_accuracy") for record in found.values()]
     assert accuracies[0] == accuracies[1] > 0.2
     assert found["confidence"].measured.get("nll") > 0
+
+
+def test_what_several_tables_measure_of_a_run_is_recorded_after_one_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asks_for(kind: Kind) -> Artefact:
+        jobs = {"jobs": lambda scope: scope.jobs((), [FEAT], kind), "kind": kind}
+        return Artefact(kind, kind, "", lambda *_: {}, lambda _: {}, **jobs)
+
+    monkeypatch.setattr(reproduction, "artefacts_named", lambda _: [asks_for("paper"), asks_for("confidence")])
+    recorder = Recorder()
+    assert reproduce(replace(request(tmp_path), scope=Scope(seeds=1, datasets=("demo",))), recorder) == {}
+    assert (recorder.plan, [list(outcome) for _, outcome in recorder.outcomes]) == ((1, 0), [["paper", "confidence"]])
+    seconds = [Results(tmp_path, kind).runs("demo", FEAT)[0].measured for kind in ("paper", "confidence")]
+    assert seconds[0].get("processor_seconds") == seconds[1].get("processor_seconds") > 0
+    assert not list((tmp_path / "runs").iterdir())
 
 
 @pytest.mark.usefixtures("nothing_is_run")

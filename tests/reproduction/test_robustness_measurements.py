@@ -15,6 +15,7 @@ from confgcn.graph import Graph
 from confgcn.runs.saved import load_run
 from reproduction.development import load_development_graph
 from reproduction.jobs import Job, Kind, Variant
+from reproduction.measurements import Measured
 from reproduction.peers import FeatureClassifier
 from reproduction.robustness_measurements import (
     TEST_NAMES,
@@ -41,7 +42,15 @@ def four_nodes() -> tuple[Graph, torch.Tensor]:
 
 def task_of(variant: Variant, kind: Kind, development: Path) -> Task:
     job = Job("halves", variant, 2, kind, development / "halves")
-    return Task(job, "key", development.parent / "runs", None)
+    return Task((job,), "key", development.parent / "runs", None)
+
+
+def measured(task: Task) -> Measured:
+    """What a task of one job gives."""
+    outcome = perform(task)
+    assert isinstance(outcome, dict)
+    (found,) = outcome.values()
+    return found
 
 
 def test_measurements_of_test_nodes_by_hand() -> None:
@@ -82,8 +91,8 @@ def test_scaling_by_temperature_lowers_the_validation_log_loss_and_keeps_labels(
 
 
 def test_a_run_is_measured_on_validation_nodes_or_on_both(development: Path) -> None:
-    both = perform(task_of(MLP, "robustness", development))
-    validation = perform(task_of(MLP, "validation", development))
+    both = measured(task_of(MLP, "robustness", development))
+    validation = measured(task_of(MLP, "validation", development))
     assert isinstance(both, RobustnessMeasurements)
     assert isinstance(validation, ValidationMeasurements)
     assert validation.numbers.keys() == set(VALIDATION_NAMES)
@@ -98,7 +107,7 @@ def test_a_peer_is_calibrated_by_temperature_and_the_default_by_its_run(developm
     graph = load_development_graph(development / "halves", 2)
     for variant in (MLP, DEFAULT):
         task = replace(task_of(variant, "robustness", development), key=variant.method)
-        found = perform(task)
+        found = measured(task)
         assert isinstance(found, RobustnessMeasurements)
         run = load_run(task.run_directory)
         inputs = CalibrationInputs(run.prediction.logits)
@@ -110,7 +119,7 @@ def test_a_peer_is_calibrated_by_temperature_and_the_default_by_its_run(developm
 
 def test_validation_measurements_do_not_depend_on_test_labels(development: Path) -> None:
     folder = development / "halves"
-    before = [perform(task_of(variant, "validation", development)) for variant in (MLP, LOGISTIC)]
+    before = [measured(task_of(variant, "validation", development)) for variant in (MLP, LOGISTIC)]
     graph = load_development_graph(folder, 2)
     labels = np.load(folder / "labels.npy")
     labels[graph.test.numpy()] = 1 - labels[graph.test.numpy()]
@@ -120,7 +129,7 @@ def test_validation_measurements_do_not_depend_on_test_labels(development: Path)
     np.save(altered / "halves" / "labels.npy", labels)
     for variant, expected in zip((MLP, LOGISTIC), before, strict=True):
         task = task_of(variant, "validation", altered)
-        found = perform(replace(task, folder=development.parent / "other"))
+        found = measured(replace(task, folder=development.parent / "other"))
         assert isinstance(found, ValidationMeasurements)
         assert isinstance(expected, ValidationMeasurements)
         for name in ("validation_accuracy", "validation_roc_auc", "validation_log_loss", "epochs"):

@@ -28,7 +28,16 @@ def task(tmp_path: Path) -> Task:
 
 
 def task_of(folder: Path, variant: Variant, dataset: str = "demo", data_dir: Path | None = None) -> Task:
-    return Task(Job(dataset, variant, 0), "key", folder / "runs", data_dir)
+    return Task((Job(dataset, variant, 0),), "key", folder / "runs", data_dir)
+
+
+def measured(task: Task) -> Measurements:
+    """What a task of the kind "paper" gives."""
+    outcome = perform(task)
+    assert isinstance(outcome, dict)
+    found = outcome["paper"]
+    assert isinstance(found, Measurements)
+    return found
 
 
 def stop_after_one_epoch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,27 +54,33 @@ def stop_after_one_epoch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_job_is_trained_and_measured(task: Task) -> None:
-    outcome = perform(task)
-    assert isinstance(outcome, Measurements)
+    outcome = measured(task)
     assert outcome.epochs == 3
     assert 0 < outcome.processor_seconds < 60
     assert task.run_directory == task.folder / "key-default"
     assert (task.run_directory / "metrics.json").is_file()
 
 
-def test_the_kind_of_a_job_decides_its_measurements(task: Task) -> None:
-    outcome = perform(replace(task, job=replace(task.job, kind="confidence")))
-    assert isinstance(outcome, ConfidenceMeasurements)
-    assert outcome.get("epochs") == 3
-    assert 0 < outcome.get("processor_seconds") < 60
-    assert 0 < outcome.get("ece") < 1
+def test_jobs_of_several_kinds_are_measured_of_one_training(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainings = []
+    train = tasks.train
+    monkeypatch.setattr(tasks, "train", lambda *given, **named: trainings.append(given) or train(*given, **named))
+    outcome = perform(replace(task, jobs=(task.job, replace(task.job, kind="confidence"))))
+    assert isinstance(outcome, dict)
+    assert list(outcome) == ["paper", "confidence"]
+    assert len(trainings) == 1
+    paper, confidence = outcome["paper"], outcome["confidence"]
+    assert isinstance(paper, Measurements)
+    assert isinstance(confidence, ConfidenceMeasurements)
+    assert confidence.get("epochs") == paper.epochs == 3
+    assert 0 < confidence.get("processor_seconds") == paper.processor_seconds < 60
+    assert 0 < confidence.get("ece") < 1
 
 
 def test_a_stopped_job_is_resumed_without_a_time(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after_one_epoch(task, monkeypatch)
     assert list((task.run_directory / "checkpoints").glob("epoch-0000001.*"))
-    outcome = perform(task)
-    assert isinstance(outcome, Measurements)
+    outcome = measured(task)
     assert (outcome.epochs, outcome.processor_seconds) == (3, None)
 
 
@@ -84,13 +99,11 @@ def test_divergence_is_an_outcome_and_not_a_failure(tmp_path: Path) -> None:
     ids=["settings", "metrics", "weights", "what the weights are of"],
 )
 def test_a_corrupt_run_is_restarted(task: Task, name: str, damage: Callable[[bytes], bytes]) -> None:
-    first = perform(task)
-    assert isinstance(first, Measurements)
+    first = measured(task)
     damaged = task.run_directory / name
     damaged.write_bytes(damage(damaged.read_bytes()))
     (task.run_directory / "left").touch()
-    again = perform(task)
-    assert isinstance(again, Measurements)
+    again = measured(task)
     assert again.processor_seconds is not None  # the run was not resumed
     assert replace(again, processor_seconds=None) == replace(first, processor_seconds=None)
     assert not (task.run_directory / "left").exists()
@@ -100,8 +113,7 @@ def test_a_run_with_only_corrupt_checkpoints_is_restarted(task: Task, monkeypatc
     stop_after_one_epoch(task, monkeypatch)
     for checkpoint in (task.run_directory / "checkpoints").iterdir():
         checkpoint.write_bytes(b"")
-    outcome = perform(task)
-    assert isinstance(outcome, Measurements)
+    outcome = measured(task)
     assert (outcome.epochs, outcome.processor_seconds is None) == (3, False)
 
 
@@ -139,7 +151,7 @@ def test_a_job_locked_by_another_process_fails(task: Task) -> None:
         outcome = perform(task)
     assert isinstance(outcome, Failure)
     assert ("in use by process" in outcome.reason, outcome.exit_code) == (True, 7)
-    assert isinstance(perform(task), Measurements)
+    assert measured(task).epochs == 3
 
 
 def test_an_unexpected_error_becomes_a_failure(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:

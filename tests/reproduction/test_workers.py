@@ -28,7 +28,7 @@ UNKNOWN = Variant("Feat", "feat", "tunned")
 
 
 def tasks_of(folder: Path, *variants: Variant) -> list[Task]:
-    return [Task(Job("demo", variant, 0), str(number), folder, None) for number, variant in enumerate(variants)]
+    return [Task((Job("demo", variant, 0),), str(number), folder, None) for number, variant in enumerate(variants)]
 
 
 def outcomes(tasks: list[Task], stop: StopRequest | None = None) -> dict[str, Outcome]:
@@ -58,7 +58,8 @@ def test_a_task_that_fails_and_a_process_that_is_killed_leave_the_others_alone(t
     assert isinstance(failed, Failure)
     assert "did you mean 'tuned'" in failed.reason
     assert killed == Failure("its process was ended by signal 9", 4)
-    assert isinstance(done, Measurements)
+    assert isinstance(done, dict)
+    assert isinstance(done["paper"], Measurements)
     assert active_children() == []
 
 
@@ -156,7 +157,9 @@ def test_a_stop_saves_running_tasks_and_starts_no_others(tmp_path: Path) -> None
     assert active_children() == []
     assert len(list((tasks[0].run_directory / "checkpoints").glob("epoch-*.json"))) == 1
     assert not tasks[1].run_directory.exists()
-    resumed = perform(tasks[0])  # as the next worker would; here without the time it takes to start
+    outcome = perform(tasks[0])  # as the next worker would; here without the time it takes to start
+    assert isinstance(outcome, dict)
+    resumed = outcome["paper"]
     assert isinstance(resumed, Measurements)
     assert (resumed.epochs, resumed.processor_seconds) == (1000, None)
 

@@ -382,9 +382,14 @@ def test_without_held_out_labels_nothing_is_promised(ask: Callable[..., Any], gi
         ask(estimator)
 
 
-def test_a_node_is_explained_by_its_name(given: Given) -> None:
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [("default", {"search": False, "order": 1}), ("consensus", {})],
+    ids=["default, one step", "consensus"],
+)
+def test_a_node_is_explained_by_its_name(given: Given, preset: str, settings: dict[str, Any]) -> None:
     graph, _ = from_networkx(given)
-    estimator = quick().fit(graph)
+    estimator = quick(preset=preset, settings={"epochs": 25, **settings}).fit(graph)
     node = max(graph.nodes, key=graph.degree)
     found = estimator.explain(node)
     assert {effect.name for effect in found.effects} == set(graph.neighbors(node))

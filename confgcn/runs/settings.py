@@ -24,7 +24,7 @@ from confgcn.graph import Graph
 from confgcn.io.toml import read_toml
 from confgcn.models.base import AbstractMethod, Shape
 from confgcn.models.ranges import InnerShare, NonNegative, Share
-from confgcn.models.registry import method_class
+from confgcn.models.registry import METHODS, check_method, method_class
 from confgcn.training.batches import check_batches
 from confgcn.training.recipe import SETTINGS, Recipe, validated
 
@@ -176,8 +176,11 @@ class RunSettings:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> RunSettings:
         """The settings in the content of a config.json, checked."""
-        method = config["method"]
-        return cls.checked(method, config["preset"], config["settings_of"], config, where=f"settings of {method}")
+        method, preset = config["method"], config["preset"]
+        check_method(method)
+        if METHODS[method].presets:  # the preset names the model
+            _preset(method, preset)
+        return cls.checked(method, preset, config["settings_of"], config, where=f"settings of {method}")
 
     @classmethod
     def checked(

@@ -32,7 +32,7 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
         "noise floor (perfect calibration)",
         "AUROC of same-label edges, by influence",
         "no label in component",
-        "approximate: the same labels chose or calibrated the model",
+        "certified by 250 labels used for nothing else",
     ):
         assert words in shown.stdout
     assert "ROC AUC" not in shown.stdout  # more than two classes
@@ -41,6 +41,13 @@ def test_evaluate_prints_a_table_or_one_json_object(confgcn: Command, run: Path)
     assert printed.stdout.count("\n") == 1
     assert all(isinstance(value, float | int | str | None) for value in found.values())
     assert {"ece_floor", "calibrated_nll", "auroc_edge", "uniform_trained_accuracy"} <= found.keys()
+
+
+def test_sets_and_decisions_by_labels_that_also_chose_are_approximate(confgcn: Command, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ("--set", "held_out=whole", "--set", "search=false")
+    assert confgcn("train", "demo", "--epochs", 3, *options, "--out", out).returncode == 0
+    assert "approximate: the same labels chose or calibrated the model" in confgcn("evaluate", out).stdout
 
 
 def test_certified_sets_and_decisions_name_the_number_of_labels(confgcn: Command, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_train_prints_one_json_object_and_nothing_else(new_command: Command, tmp
     expected = {"test_accuracy", "test_accuracy_std", "validation_accuracy", "seconds", "seeds", "preset", "method"}
     assert expected | {"dataset", "run_dir"} <= summary.keys()
     assert 0 <= summary["test_accuracy"] <= 1
-    assert (summary["seeds"], summary["preset"], summary["method"]) == (2, "consensus", "confgcn")
+    assert (summary["seeds"], summary["preset"], summary["method"]) == (2, "propagated", "confgcn")
     assert (tmp_path / summary["run_dir"] / "seed-1" / "predictions.csv").is_file()
 
 
@@ -78,12 +78,12 @@ def test_targets_are_stored_with_the_run_and_can_be_changed_later(command: Comma
 
 
 def test_settings_come_from_a_file_then_set_then_options(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text("epochs = 9\ndropout = 0.1\ngamma = 2.0")
+    (tmp_path / "mine.toml").write_text("epochs = 9\ndropout = 0.1\nsharpening = 2.0")
     words = ("--settings", "mine.toml", "--set", "dropout=0.2", "--set", "select=last", "--out", "s")
     assert command(*QUICK, *words).returncode == 0
     config = json.loads((tmp_path / "s" / "config.json").read_text())
     assert (config["recipe"]["epochs"], config["recipe"]["select"]) == (3, "last")
-    assert (config["model"]["dropout"], config["model"]["gamma"]) == (0.2, 2.0)
+    assert (config["model"]["dropout"], config["model"]["sharpening"]) == (0.2, 2.0)
 
 
 def test_unknown_kernels_are_refused_before_anything_is_written(new_command: Command, tmp_path: Path) -> None:

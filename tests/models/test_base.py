@@ -280,26 +280,37 @@ def test_an_edge_of_weight_zero_carries_no_message(variant: tuple[str, str], sma
 
 
 STRINGS = [
-    ("gcn", "activation"),
-    ("gated_gcn", "normalisation"),
-    ("gated_gcn", "gate"),
-    ("gpnn", "partition"),
-    ("planetoid", "variant"),
-    ("confgcn", "influence"),
+    ("gcn", "default", "activation"),
+    ("gated_gcn", "default", "normalisation"),
+    ("gated_gcn", "default", "gate"),
+    ("gpnn", "default", "partition"),
+    ("planetoid", "default", "variant"),
+    ("confgcn", "default", "channels"),
+    ("confgcn", "default", "normalise"),
+    ("confgcn", "default", "influence"),
+    ("confgcn", "consensus", "influence"),
+    ("confgcn", "consensus", "smooth_over"),
+    ("confgcn", "paper", "activation"),
+    ("confgcn", "paper", "influence"),
+    ("confgcn", "paper", "normalisation"),
+    ("confgcn", "released", "activation"),
+    ("confgcn", "released", "const_over"),
+    ("confgcn", "released", "influence"),
 ]
 
 
-@pytest.mark.parametrize(("name", "option"), STRINGS)
-def test_a_constructor_refuses_unknown_names(name: str, option: str, six_nodes: Graph) -> None:
+@pytest.mark.parametrize(("name", "preset", "option"), STRINGS)
+def test_a_constructor_refuses_unknown_names(name: str, preset: str, option: str, six_nodes: Graph) -> None:
     with pytest.raises(UsageError, match=f"unknown {option} 'typo': choose from"):
-        method_class(name)(Shape.of(six_nodes), **{option: "typo"})
+        method_class(name, preset)(Shape.of(six_nodes), **{option: "typo"})
 
 
 def test_every_option_that_is_a_name_is_checked() -> None:
     found = {
-        (method, name)
-        for method in METHODS
-        for name, field in hyperparameters(method_class(method)).model_fields.items()
+        (method, preset, name)
+        for method, entry in METHODS.items()
+        for preset in ("default", *entry.presets)
+        for name, field in hyperparameters(method_class(method, preset)).model_fields.items()
         if get_origin(field.annotation) is Literal
     }
-    assert found == {*STRINGS, ("confgcn", "smooth_over")}
+    assert found == set(STRINGS)

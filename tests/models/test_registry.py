@@ -10,6 +10,7 @@ from confgcn.exceptions import UsageError
 from confgcn.models.base import AbstractMethod
 from confgcn.models.confgcn.consensus import ConsensusConfGCN
 from confgcn.models.confgcn.paper import PaperConfGCN
+from confgcn.models.confgcn.propagated import PropagatedConfGCN
 from confgcn.models.registry import METHODS, check_method, method_class
 
 ROWS = [(method, preset) for method, entry in METHODS.items() for preset in ("default", *entry.presets)]
@@ -31,7 +32,8 @@ def test_key_file_and_class_are_the_same_word(method: str) -> None:
 
 def test_a_preset_that_is_another_model_has_its_own_class() -> None:
     assert method_class("confgcn", "paper") is PaperConfGCN
-    assert method_class("confgcn", "consensus") is method_class("confgcn") is ConsensusConfGCN
+    assert method_class("confgcn", "consensus") is ConsensusConfGCN
+    assert method_class("confgcn", "propagated") is method_class("confgcn") is PropagatedConfGCN
 
 
 def test_an_unknown_method_is_refused_with_the_nearest_one() -> None:

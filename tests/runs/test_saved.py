@@ -47,7 +47,8 @@ def test_the_graph_trained_on_is_made_again_with_the_seed_of_the_run(saved: Run)
     assert prepared.fingerprint != settings.data.prepare(graph, seed=SEED + 1).fingerprint
     assert prepared.edge_counts.unique == round(1.2 * graph.edge_counts.unique)
     assert int((prepared.labels != graph.labels).sum()) == 14
-    assert (len(graph.validation), len(prepared.validation)) == (500, 250)
+    assert (len(graph.validation), len(prepared.validation)) == (500, 125)  # half held back; of the rest half certify
+    assert len(settings.data.certifying_nodes(graph, seed=SEED)) == 125
 
 
 def test_predictions_are_those_of_the_training_on_that_graph(saved: Run) -> None:
@@ -173,8 +174,18 @@ def test_a_graph_that_does_not_belong_to_the_run_is_said_with_its_file(run: RunD
         _ = saved.graph
 
 
-def test_a_preset_that_is_not_known_any_more_is_said_with_the_run(run: RunDirectory) -> None:
-    run.estimator.unlink(missing_ok=True)
+def test_a_preset_that_is_not_known_any_more_is_said_with_the_run(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    train(RunRequest(GRAPH, method="feat", overrides={"epochs": 2}, out=run.path), notify=lambda _: None)
     forge(run, "model", lambda _, record: record["config"].update(preset="forgotten"))
-    with pytest.raises(UsageError, match=rf"{run.path}: unknown preset of confgcn 'forgotten'"):
+    assert load_run(run.path).config["preset"] == "forgotten"  # its settings are in the record
+    with pytest.raises(UsageError, match=rf"{run.path}: unknown preset of feat 'forgotten'"):
         ConfGCNClassifier.load(run.path)
+
+
+def test_a_preset_that_named_a_model_which_is_not_known_any_more_is_refused(run: RunDirectory) -> None:
+    forge(run, "model", lambda _, record: record["config"].update(preset="forgotten"))
+    problem = r"describes no method of this version \(unknown preset of confgcn 'forgotten'"
+    for load in (load_run, ConfGCNClassifier.load):
+        with pytest.raises(CorruptFileError, match=rf"{run.path}/model\.json: {problem}"):
+            load(run.path)

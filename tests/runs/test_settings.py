@@ -13,6 +13,7 @@ from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.models.confgcn.consensus import ConsensusConfGCN
 from confgcn.models.confgcn.paper import PaperConfGCN
+from confgcn.models.confgcn.propagated import PropagatedConfGCN
 from confgcn.models.registry import METHODS
 from confgcn.runs.settings import ANY, DataSettings, hyperparameters, preset_names, resolve
 
@@ -27,7 +28,7 @@ TERMS = ("smooth", "label", "const", "reg")
 KEYS = ("distance_offset", "dropout", "gamma", "doubled_l2", *(f"lambda_{term}" for term in TERMS))
 
 
-@pytest.mark.parametrize("preset", ["paper", "released", "consensus"])
+@pytest.mark.parametrize("preset", ["paper", "released", "consensus", "propagated"])
 def test_a_preset_of_confgcn_is_a_model_of_its_own(preset: str) -> None:
     settings = resolve("confgcn", preset, "cora", {})
     assert settings.method_class.__name__ == f"{preset.capitalize()}ConfGCN"
@@ -48,8 +49,19 @@ def test_a_graph_without_published_settings_uses_those_of_cora_ml() -> None:
     assert settings.model == resolve("confgcn", "released", "cora_ml", {}).model
 
 
-def test_the_default_is_consensus_which_has_settings_for_any_graph() -> None:
-    settings = resolve("confgcn", "default", "demo", {})
+@pytest.mark.parametrize("dataset", ["demo", *PUBLISHED])
+def test_the_default_is_propagated_which_has_the_same_settings_for_every_graph(dataset: str) -> None:
+    settings = resolve("confgcn", "default", dataset, {})
+    assert (settings.preset, settings.settings_of) == ("propagated", ANY)
+    assert settings.method_class is PropagatedConfGCN
+    assert settings.model == hyperparameters(PropagatedConfGCN)().model_dump()
+    assert (settings.recipe.search, settings.recipe.select) == (True, "best_calibrated_loss")
+    assert settings.data.held_out == "divided"
+    assert settings.candidates
+
+
+def test_consensus_has_settings_for_any_graph() -> None:
+    settings = resolve("confgcn", "consensus", "demo", {})
     assert (settings.preset, settings.settings_of) == ("consensus", ANY)
     assert settings.method_class is ConsensusConfGCN
     assert settings.model == hyperparameters(ConsensusConfGCN)().model_dump()

@@ -14,7 +14,14 @@ from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Contributions, Shape
 from confgcn.models.confgcn.ensemble import PropagatedEnsemble
-from confgcn.models.confgcn.label_channel import label_channel, label_channel_of_rows, label_rows
+from confgcn.models.confgcn.label_channel import (
+    FAR_DECAY,
+    FAR_STEPS,
+    far_label_channel,
+    label_channel,
+    label_channel_of_rows,
+    label_rows,
+)
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 5), (6, 7)]
@@ -24,6 +31,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"channels": "apart", "normalise": "columns"},
     {"channels": "apart", "label_channel": True},
     {"channels": "own", "label_channel": True},
+    {"channels": "labels", "normalise": "columns"},
 ]
 
 
@@ -62,14 +70,38 @@ def rows_without(model: PropagatedConfGCN, graph: Graph, node: int, is_kept: Any
                     weights[node, place] = 0.0
             table = PropagationRows(table.indices, weights)
         tables.append(table)
-    labels = inputs.labels
-    if labels is not None:
+    labels = list(inputs.labels)
+    if labels:
         is_seen = torch.tensor([is_kept(int(other)) or int(other) == node for other in graph.train])
-        labels = label_channel(replace(graph, train=graph.train[is_seen]))
-    model._inputs = replace(inputs, tables=tuple(tables), labels=labels)
+        labels[0] = label_channel(replace(graph, train=graph.train[is_seen]))
+    if len(labels) > 1:
+        labels[1] = labels[1].clone()
+        labels[1][node] = far_labels(graph, [other for other in graph.train.tolist() if is_kept(other)], node)
+    model._inputs = replace(inputs, tables=tuple(tables), labels=tuple(labels))
     with torch.no_grad():
         logits: Tensor = model(copy).logits[node]
     return logits.double().log_softmax(-1)
+
+
+def far_labels(graph: Graph, seen: list[int], node: int) -> Tensor:
+    """The far label channel of a node that sees these labels and not its own, by powers of a dense matrix."""
+    edges = torch.from_numpy(graph.neighbours.with_ones().to_scipy().toarray()).double()
+    walk = edges / edges.sum(1, keepdim=True).clamp(min=1.0)
+    weights = [(1.0 - FAR_DECAY) ** k for k in range(1, FAR_STEPS + 1)]
+    row = sum(weight * torch.linalg.matrix_power(walk, k)[node] for k, weight in enumerate(weights, start=1))
+    assert isinstance(row, Tensor)
+    sums = torch.zeros(graph.num_classes, dtype=torch.double)
+    for other in seen:
+        sums[graph.labels[other]] += row[other] / sum(weights) * (other != node)
+    share = sums.sum()
+    distribution = sums / share if share else torch.full_like(sums, 1.0 / len(sums))
+    return torch.cat([distribution, share[None]]).float()
+
+
+def test_labels_by_powers_of_the_matrix_are_those_of_the_far_channel(graph: Graph) -> None:
+    channel = far_label_channel(graph)
+    for node in range(graph.num_nodes):  # four training nodes: each is a fold of its own
+        torch.testing.assert_close(far_labels(graph, graph.train.tolist(), node), channel[node])
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -115,8 +147,9 @@ def test_nodes_at_any_distance_within_the_order_contribute_by_their_weight(graph
     torch.testing.assert_close(fewer.without, contributions.without[:2])
 
 
-def test_the_label_of_the_node_itself_changes_nothing(graph: Graph) -> None:
-    model = model_for(graph, OPTIONS[3])
+@pytest.mark.parametrize("options", [OPTIONS[3], OPTIONS[5]], ids=str)
+def test_the_label_of_the_node_itself_changes_nothing(graph: Graph, options: dict[str, Any]) -> None:
+    model = model_for(graph, options)
     other = graph.labels.clone()
     other[0] = 2
     one, two = found(model, graph, 0), found(model, replace(graph, labels=other), 0)
@@ -136,18 +169,19 @@ def test_the_rows_of_the_label_channel_are_those_of_one_and_two_steps(graph: Gra
 def test_an_ensemble_leaves_a_node_out_of_the_rows_of_every_member(graph: Graph) -> None:
     options = [OPTIONS[0], OPTIONS[2], OPTIONS[4]]
     members = [model_for(graph, each) for each in options]
-    ensemble = PropagatedEnsemble.of(members, options, [0.25, 0.75, 0.0], [2.0, 0.5, 1.0]).eval()
+    offsets = torch.tensor([[0.0, 0.5, -0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    ensemble = PropagatedEnsemble.of(members, options, [0.25, 0.75, 0.0], [0.5, 2.0, 1.0], list(offsets)).eval()
     contributions = found(ensemble, graph, 0)
     expected = ensemble.predict(graph).logits[0].double().log_softmax(-1)
     torch.testing.assert_close(contributions.log_probabilities, expected, atol=1e-5, rtol=1e-5)
     own = [found(member, graph, 0) for member in members[:2]]
     for place, node in enumerate(contributions.nodes.tolist()):
         weight, probabilities = 0.0, torch.zeros(3, dtype=torch.double)
-        for each, share, temperature in zip(own, (0.25, 0.75), (2.0, 0.5), strict=True):
+        for each, share, inverse, offset in zip(own, (0.25, 0.75), (0.5, 2.0), offsets[:2], strict=True):
             is_it = each.nodes == node
             without = each.without[is_it][0] if is_it.any() else each.log_probabilities
             weight += share * float(each.weights[is_it].sum())
-            probabilities += share * (without / temperature).softmax(-1)
+            probabilities += share * (inverse * without + offset).softmax(-1)
         torch.testing.assert_close(contributions.without[place], probabilities.log(), atol=1e-5, rtol=1e-5)
         assert float(contributions.weights[place]) == pytest.approx(weight)
 

@@ -31,7 +31,7 @@ import workers
 from reproduction import claims, confidence, presets, robustness, table2
 from reproduction.artefacts import ARTEFACTS
 from reproduction.folder import read_report
-from reproduction.formatting import Numbers
+from reproduction.formatting import Numbers, listed
 from reproduction.page import page, protocol
 from reproduction.rendering import Table
 
@@ -106,8 +106,10 @@ def comparison(numbers: Numbers, compared: Numbers) -> str:
     calibrated = Table("", table.header, table.rows[:COMPARED])
     others = robustness.other_graphs(compared)
     shown = [calibrated.markdown(), *([] if others is None else [others.markdown()])]
-    commands = "`confgcn reproduce confidence robustness`"
-    return "\n".join([*shown, f"{seeds} seeds, {' and '.join(numbers['dates'])}, {commands}.\n"])
+    runs = (
+        f"{seeds} seeds" if others is None else f"{seeds} seeds, {robustness.splits(compared)} splits of other graphs"
+    )
+    return "\n".join([*shown, f"{runs}, {listed(numbers['dates'])}, `confgcn reproduce confidence robustness`.\n"])
 
 
 def confidence_table(table: Table) -> Table:

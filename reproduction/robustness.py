@@ -187,8 +187,18 @@ def _difference(own: Mapping[int, RunRecord], other: Mapping[int, RunRecord], na
 
 def other_graphs(numbers: Numbers) -> Table | None:
     """The default beside the best peer on graphs that are not the paper's; None without runs on them."""
-    names = [name for name in numbers.get("test", {}) if name not in PAPER_GRAPHS]
+    names = _other_names(numbers)
     return other_graphs_table(numbers, names) if names else None
+
+
+def splits(numbers: Numbers) -> int:
+    """The largest number of splits of a graph that is not the paper's."""
+    models = [model for name in _other_names(numbers) for model in numbers["test"][name]["models"].values()]
+    return max((model["runs"] for model in models), default=0)
+
+
+def _other_names(numbers: Numbers) -> list[str]:
+    return [name for name in numbers.get("test", {}) if name not in PAPER_GRAPHS]
 
 
 def tables(numbers: Numbers) -> dict[str, Table]:

@@ -53,7 +53,9 @@ def test_a_change_applies_to_all_candidates() -> None:
     for variant in ABLATIONS[1:]:
         (name, value) = variant.changes[-1]
         settings = variant.settings("cora")
-        assert {candidate.applied_to(settings).model[name] for candidate in settings.candidates} == {value}
+        applied = [candidate.applied_to(settings) for candidate in settings.candidates]
+        found = [{**each.data.model_dump(), **each.model, **each.recipe.model_dump()}[name] for each in applied]
+        assert set(found) == {value}
 
 
 def row(accuracy: float) -> dict[str, float]:

@@ -26,8 +26,10 @@ from reproduction.robustness import (
     jobs,
     later_jobs,
     numbers,
+    other_graphs,
     scaled,
     seeds_of,
+    splits,
     tables,
 )
 from reproduction.robustness_measurements import TEST_NAMES
@@ -177,6 +179,18 @@ def test_tables_show_metric_confidences_seconds_and_scalings(results: Results, k
     (row,) = found["metric"].rows
     assert row[:2] == ["demo (accuracy)", "91.0 ± 1.0"]
     assert row[-2:] == ["MLP", "+11.0 [+8.5, +13.5]"]
+
+
+def test_other_graphs_have_a_small_table_of_the_default_and_the_best_peer(results: Results, keep: Keep) -> None:
+    compared(keep)
+    found = numbers(Scope(), Results(results.folder, "robustness"))
+    table = other_graphs(found)
+    assert table is not None
+    assert table.header == ["", "demo (accuracy)"]
+    assert [row[1] for row in table.rows] == ["91.0 ± 1.0", "80.0 ± 0.0, MLP"]
+    assert splits(found) == 3
+    assert other_graphs({"titles": [], "test": {}}) is None
+    assert splits({"titles": [], "test": {}}) == 0
 
 
 def test_two_classes_are_compared_by_roc_auc(results: Results, keep: Keep) -> None:

@@ -20,9 +20,9 @@ from reproduction.summaries import mean_and_std, paired_t, values_by_seed
 NOTE = (
     "Each change applies to all candidates of the search. Without the label channel there is still the candidate that "
     "propagates labels alone. All validation labels are used for choosing (`held_out=whole`). Log losses are of the "
-    "calibrated probabilities of the run itself. The best candidate alone, with uniform influence, is taken from the runs "
-    "of the table of influences; its log loss is after temperature scaling on the validation nodes. Differences are "
-    "paired by seed or split, with a t interval."
+    "calibrated probabilities of the run itself. The best candidate alone, with uniform influence, is taken from the "
+    "runs of the table of influences; its log loss is after temperature scaling on the validation nodes. Differences "
+    "are paired by seed or split, with a t interval."
 )
 GRAPHS = ("cora", "pubmed", "amazon_photo", "minesweeper")
 SEEDS = 3  # at most

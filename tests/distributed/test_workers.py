@@ -37,7 +37,19 @@ def test_two_workers_have_the_loss_and_the_gradients_of_one_process(exactness: A
 
 def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path: Path) -> None:
     calm = [word for name in ("dropout", "node_dropout") for word in ("--set", f"{name}=0.0")]
-    words = ("train", "demo", *calm, "--set", "select=last", "--set", "stop=never", "--epochs", 12)
+    words = (
+        "train",
+        "demo",
+        "--preset",
+        "consensus",
+        *calm,
+        "--set",
+        "select=last",
+        "--set",
+        "stop=never",
+        "--epochs",
+        12,
+    )
     for workers in (1, 2):
         done = command(*words, "--workers", workers, "--out", workers)
         assert done.returncode == 0, done.stderr
@@ -62,7 +74,19 @@ def test_two_workers_leave_the_tables_of_one_process(command: Command, tmp_path:
 
 def test_two_workers_choose_and_certify_with_the_labels_of_one_process(command: Command, tmp_path: Path) -> None:
     calm = [word for name in ("dropout", "node_dropout") for word in ("--set", f"{name}=0.0")]
-    words = ("train", "demo", *calm, "--set", "held_out=divided", "--set", "select=last", "--epochs", 6)
+    words = (
+        "train",
+        "demo",
+        "--preset",
+        "consensus",
+        *calm,
+        "--set",
+        "held_out=divided",
+        "--set",
+        "select=last",
+        "--epochs",
+        6,
+    )
     for workers in (1, 2):
         done = command(*words, "--workers", workers, "--out", workers)
         assert done.returncode == 0, done.stderr

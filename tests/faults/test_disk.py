@@ -26,7 +26,9 @@ TRAIN = (
 )
 TUNE = ("tune", "mygraph", "--validation", 0.3, "--space", "space.toml", "--study", "study.db", "--seeds", 1)
 REPRODUCE = ("reproduce", "table2", "--datasets", "demo", "--methods", "feat", "--seeds", 1, "--out", "out")
-CHECKPOINTS = {f"checkpoints/epoch-{epoch:07d}.{kind}" for epoch in (1, 2) for kind in ("json", "safetensors")}
+KINDS = ("json", "safetensors")
+CHECKPOINTS = {f"checkpoints/epoch-{epoch:07d}.{kind}" for epoch in (1, 2) for kind in KINDS}
+CANDIDATES = {f"search/candidate-{number:02d}.{kind}" for number in (0, 1) for kind in KINDS}  # and so on
 EVALUATED = ("evaluation.json", "reliability.svg", "risk_coverage.svg", "groups.svg")
 Differences = Callable[[Path, Path], list[str]]
 
@@ -90,28 +92,34 @@ def written(ended: Ended) -> str:
 
 
 @pytest.mark.fault("P06")
-@pytest.mark.parametrize("saves", [False, True], ids=["at the end", "after every epoch"])
+@pytest.mark.parametrize(
+    ("preset", "saves"),
+    [("propagated", False), ("consensus", False), ("consensus", True)],
+    ids=["after every candidate and at the end", "at the end", "after every epoch"],
+)
 def test_a_disk_that_is_full_at_any_write_of_a_training_loses_nothing(
-    outside: Outside, disk: Disk, differences: Differences, saves: bool
+    outside: Outside, disk: Disk, differences: Differences, preset: str, saves: bool
 ) -> None:
     """The same command over and over, each time with just so much room that it gets one file further."""
     outside.write_graph(nodes=12)
-    outside.accepts(*TRAIN)
+    words = (*TRAIN, "--preset", preset)
+    outside.accepts(*words)
     shutil.move(disk.folder / "run", disk.folder / "undisturbed")
     failed, room = [""], 0
-    while (ended := trained_with(room, outside, disk, saves=saves)).code:
+    while (ended := trained_with(room, outside, disk, words, saves=saves)).code:
         assert (ended.code, FULL in ended.errors) == (4, True), ended.errors
         failed.append(str(Path(written(ended)).relative_to(disk.folder / "run")))
         assert list(disk.folder.rglob("*.tmp")) == []
         room = room + 1 if room < 2 or failed[-1] == failed[-2] else room if saves else 2
     assert differences(disk.folder / "run", disk.folder / "undisturbed") == []
     assert (CHECKPOINTS if saves else {file.name for file in (disk.folder / "run").iterdir()}) <= set(failed)
+    assert preset == "consensus" or set(failed) >= CANDIDATES
 
 
-def trained_with(room: int, outside: Outside, disk: Disk, *, saves: bool) -> Ended:
+def trained_with(room: int, outside: Outside, disk: Disk, words: tuple[Any, ...], *, saves: bool) -> Ended:
     """A training that has so many pages left."""
     disk.leave(room)
-    ended = outside.run(*TRAIN, *(["--resume"] if room else []), before=outside.saving_always if saves else "")
+    ended = outside.run(*words, *(["--resume"] if room else []), before=outside.saving_always if saves else "")
     disk.free()
     return ended
 

@@ -125,7 +125,8 @@ def test_a_handler_that_python_cannot_restore_is_left_alone(tmp_path: Path, monk
             during.append(before(signal.SIGTERM))
 
     trained(tmp_path / "run", Look())
-    assert during == [signal.SIG_DFL] * 3
+    assert len(during) > 3  # epochs of one candidate
+    assert during == [signal.SIG_DFL] * len(during)
 
 
 def test_nothing_but_the_command_line_ends_a_process() -> None:
@@ -154,7 +155,8 @@ def test_a_training_in_a_thread_leaves_the_handlers_alone_and_gives_the_same_res
     thread = threading.Thread(target=trained, args=(tmp_path / "thread" / "run", Look()))
     thread.start()
     thread.join(1200)
-    assert during == [callers_handlers] * 3
+    assert len(during) > 3  # epochs of one candidate
+    assert during == [callers_handlers] * len(during)
     assert differences(tmp_path / "here" / "run", tmp_path / "thread" / "run") == []
 
 

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.fault("P01")
 
 KILLS = 30
 LONGEST_DELAY = 0.04  # seconds: longer than a save, and than the trainings of all folds
+PRESETS = ("propagated", "consensus")  # saved after every candidate of a search, and after every epoch
 OPTIONS = {
     "with validation nodes": ("--validation", 0.3, "--test", 0.2),
     "cross-fitted": (),
@@ -79,29 +80,30 @@ MOMENTS = moments()
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """A run that nothing has happened to, and how it used its files."""
+    """A run that nothing has happened to, its command, and how it used its files."""
 
     folder: Path
+    command: tuple[object, ...]
     uses: list[str]
 
 
-def command(kind: str, epochs: int = 6) -> tuple[object, ...]:
-    return ("train", "mygraph", "--epochs", epochs, "--out", "run", *OPTIONS[kind])
+def command(preset: str, kind: str, epochs: int = 6) -> tuple[object, ...]:
+    return ("train", "mygraph", "--preset", preset, "--epochs", epochs, "--out", "run", *OPTIONS[kind])
 
 
 def watched(outside: Outside, record: Path, last: int = 0, waiting: int = 0) -> str:
     return outside.saving_always + WATCHED.format(record=str(record), last=last, waiting=waiting)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(outside_before: Outside) -> dict[str, Undisturbed]:
+@pytest.fixture(scope="module", params=PRESETS)
+def undisturbed(outside_before: Outside, request: pytest.FixtureRequest) -> dict[str, Undisturbed]:
     outside_before.write_graph()
     runs = {}
     for kind in OPTIONS:
-        record = outside_before.records / kind
-        outside_before.accepts(*command(kind), before=watched(outside_before, record))
-        folder = Path(shutil.move(outside_before.folder / "run", outside_before.folder / kind))
-        runs[kind] = Undisturbed(folder, lines(record))
+        record, words = outside_before.records / f"{request.param}, {kind}", command(request.param, kind)
+        outside_before.accepts(*words, before=watched(outside_before, record))
+        folder = Path(shutil.move(outside_before.folder / "run", outside_before.folder / record.name))
+        runs[kind] = Undisturbed(folder, words, lines(record))
     return runs
 
 
@@ -119,20 +121,22 @@ def test_a_killed_run_is_whole_and_resumes_to_the_same_bytes(
     number: int,
 ) -> None:
     moment, run = MOMENTS[number], outside.folder / "run"
+    expected = undisturbed[moment.kind]
     outside.write_graph()
-    kill(outside, moment, undisturbed[moment.kind].uses, wait_until)
+    kill(outside, moment, expected, wait_until)
     assert_whole(run)
-    outside.accepts(*command(moment.kind), *(["--resume"] if run.is_dir() else []))
-    assert differences(run, undisturbed[moment.kind].folder) == []
+    outside.accepts(*expected.command, *(["--resume"] if run.is_dir() else []))
+    assert differences(run, expected.folder) == []
 
 
-def kill(outside: Outside, moment: Moment, uses: list[str], wait_until: Callable[..., None]) -> None:
+def kill(outside: Outside, moment: Moment, expected: Undisturbed, wait_until: Callable[..., None]) -> None:
+    words, uses = expected.command, expected.uses
     record, use = outside.records / "uses", moment.use(uses)
     if moment.delay is None:
-        started = outside.start(*command(moment.kind), before=watched(outside, record, last=use))
+        started = outside.start(*words, before=watched(outside, record, last=use))
     else:
         # however late the signal comes, the last use of a file is still ahead
-        started = outside.start(*command(moment.kind), before=watched(outside, record, waiting=len(uses)))
+        started = outside.start(*words, before=watched(outside, record, waiting=len(uses)))
         wait_until(lambda: len(lines(record)) >= use - 1)
         time.sleep(moment.delay)
         started.process.kill()
@@ -187,7 +191,8 @@ def test_a_run_that_was_killed_while_it_was_erased_can_be_replaced(
     after: str,
 ) -> None:
     outside.write_graph()
-    run, record, words = outside.folder / "run", outside.records / "uses", (*command(kind), "--overwrite")
+    run, record = outside.folder / "run", outside.records / "uses"
+    words = (*undisturbed[kind].command, "--overwrite")
     shutil.copytree(undisturbed[kind].folder, run)
     outside.accepts(*words, before=watched(outside, record))
     removal = next(place for place, use in enumerate(lines(record)) if use.startswith("os.remove") and after in use)
@@ -207,24 +212,32 @@ def test_half_of_the_kills_fall_into_a_save(undisturbed: dict[str, Undisturbed])
     assert {moment.kind for moment in MOMENTS} == set(OPTIONS)
 
 
+@pytest.mark.parametrize(("preset", "epochs"), [("propagated", 6), ("consensus", 60)])
 def test_killed_again_and_again_it_gets_further_each_time(
-    outside: Outside, wait_until: Callable[..., None], differences: Callable[[Path, Path], list[str]]
+    outside: Outside,
+    wait_until: Callable[..., None],
+    differences: Callable[[Path, Path], list[str]],
+    preset: str,
+    epochs: int,
 ) -> None:
-    training, delays, epochs = command("with validation nodes", epochs=60), random.Random(0), [0]  # noqa: S311
+    training, delays = command(preset, "with validation nodes", epochs), random.Random(0)  # noqa: S311
+    saved = [0]
     run = outside.write_graph().parent / "run"
     outside.accepts(*training)
     expected = run.rename(outside.folder / "expected")
     for words in ([], ["--resume"], ["--resume"]):
         process = outside.start(*training, *words, before=outside.saving_always + outside.writing_slowly)
-        wait_until(lambda: newest_epoch(run) > epochs[-1])
+        wait_until(lambda: newest_save(run) > saved[-1])
         time.sleep(delays.uniform(0, 0.01))
         process.process.kill()
         assert ("took over" in process.wait().errors) is bool(words)
-        epochs.append(newest_epoch(run))
-    assert epochs == sorted(set(epochs))
+        saved.append(newest_save(run))
+    assert saved == sorted(set(saved))
     assert "took over" in outside.accepts(*training, "--resume").errors
     assert differences(run, expected) == []
 
 
-def newest_epoch(run: Path) -> int:
-    return max((int(path.stem.removeprefix("epoch-")) for path in run.glob("checkpoints/epoch-*.json")), default=0)
+def newest_save(run: Path) -> int:
+    """The last epoch that is saved, or the number of candidates of a search that are."""
+    epochs = [int(path.stem.removeprefix("epoch-")) for path in run.glob("checkpoints/epoch-*.json")]
+    return max(epochs, default=len(list(run.glob("search/candidate-*.json"))))

@@ -100,24 +100,42 @@ def test_less_memory_than_the_libraries_need_is_refused_with_both_numbers(
 
 
 @pytest.mark.fault("P09")
-def test_a_model_that_needs_more_memory_than_available_is_refused_with_both_numbers(outside: Outside) -> None:
+@pytest.mark.parametrize(
+    ("preset", "naming"),
+    [
+        ("consensus", ["not enough memory: the weights, their gradients and the optimiser need 1,00", "hidden_dim"]),
+        (
+            "propagated",  # of three layers, 100 MB of weights each, are kept until the best are chosen
+            [
+                *("not enough memory: the weights of ", " candidates, their gradients and the optimiser need "),
+                *("hidden_dim", "--set search=false"),
+            ],
+        ),
+    ],
+)
+def test_a_model_that_needs_more_memory_than_available_is_refused_with_both_numbers(
+    outside: Outside, preset: str, naming: list[str]
+) -> None:
     outside.write_graph()
-    words = (*TRAIN, "--set", "hidden_dim=5000", "--set", "num_layers=3")
-    naming = [
-        "not enough memory: the weights, their gradients and the optimiser need 1,00",
-        "are available",
-        "hidden_dim",
-    ]
-    outside.refuses(*words, code=4, naming=naming, before=LITTLE_MEMORY.format(number=0, more=500 * MB))
+    words = (*TRAIN, "--preset", preset, "--set", "hidden_dim=5000", "--set", "num_layers=3")
+    before = LITTLE_MEMORY.format(number=0, more=500 * MB)
+    ended = outside.refuses(*words, code=4, naming=[*naming, "are available"], before=before)
+    numbers = re.search(r"need ([\d,]+) bytes, ([\d,]+) are available", ended.errors)
+    assert numbers is not None, ended.errors
+    needed, available = (int(number.replace(",", "")) for number in numbers.groups())
+    assert needed > 1e9 > available
 
 
 @pytest.mark.fault("P09")
 @pytest.mark.parametrize("number", [0, 1], ids=["addresses", "data"])
-def test_running_out_of_memory_is_an_error_until_there_is_enough(outside: Outside, number: int) -> None:
+@pytest.mark.parametrize(("preset", "hidden_dim"), [("propagated", 1000), ("consensus", 5000)])
+def test_running_out_of_memory_is_an_error_until_there_is_enough(
+    outside: Outside, number: int, preset: str, hidden_dim: int
+) -> None:
     outside.write_graph(nodes=3000)
     codes = []
     for more in (0, 30, 90, 3000):
-        words = (*TRAIN[:-1], f"run-{more}", "--set", "hidden_dim=5000")
+        words = (*TRAIN[:-1], f"run-{more}", "--preset", preset, "--set", f"hidden_dim={hidden_dim}")
         ended = outside.run(*words, before=LITTLE_MEMORY.format(number=number, more=more * MB))
         codes.append(ended.code)
         if ended.code:

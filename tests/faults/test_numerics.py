@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def assert_sound(run: Path) -> None:
 
 
 @pytest.mark.fault("N01")
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", ["default", *PRESETS])
 def test_the_largest_learning_rate_gives_finite_numbers_or_none(outside: Outside, preset: str) -> None:
     outside.write_graph()
     ended = outside.run(*OWN, "--preset", preset, "--epochs", 2, "--set", "learning_rate=1e6")
@@ -114,7 +115,7 @@ def test_a_negative_precision_is_not_exported(preset: str, tmp_path: Path) -> No
 def test_a_training_that_diverges_stops_and_keeps_the_best_weights_from_before(outside: Outside) -> None:
     diverging = ("--set", "optimiser=sgd", "--set", "learning_rate=1000", "--epochs", 60)
     outside.write_graph()
-    ended = outside.run(*OWN, *diverging)
+    ended = outside.run(*OWN, "--preset", "consensus", *diverging)
     assert ended.code == 5
     message = ended.errors.splitlines()[-1]
     assert message.startswith("error: training diverged in epoch ")
@@ -126,4 +127,20 @@ def test_a_training_that_diverges_stops_and_keeps_the_best_weights_from_before(o
     assert all(tensor.isfinite().all() for tensor in weights.values())
     assert record["config"]["recipe"]["learning_rate"] == 1000
     assert not (run / "predictions.csv").exists()
+    outside.refuses("report", "run", code=4, naming=["run: holds no finished run"])
+
+
+@pytest.mark.fault("N04")
+def test_a_search_stops_where_every_candidate_diverges(outside: Outside) -> None:
+    diverging = ("--set", "optimiser=sgd", "--set", "learning_rate=1e6", "--epochs", 60)
+    outside.write_graph()
+    ended = outside.run(*OWN, *diverging)
+    assert ended.code == 5
+    message = ended.errors.splitlines()[-1]
+    assert re.fullmatch(
+        r"error: training diverged in epoch \d+: .* is not finite; try a smaller learning_rate", message
+    ), message
+    run = outside.folder / "run"
+    assert not (run / "predictions.csv").exists()
+    assert not list(run.rglob("candidate-*"))  # none to resume with
     outside.refuses("report", "run", code=4, naming=["run: holds no finished run"])

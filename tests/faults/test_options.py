@@ -46,12 +46,12 @@ def refusal(place: Outside, *words: Any) -> str:
         ("hidden_dim=0", "hidden_dim = 0: input should be greater than or equal to 1"),
         ("dropout=1.0", "dropout = 1.0: input should be less than 1"),
         ("dropout=1.5", "dropout = 1.5: input should be less than 1"),
-        ("gamma=0", "gamma = 0: input should be greater than 0"),
-        ("lambda_smooth=-1", "lambda_smooth = -1: input should be greater than or equal to 0"),
+        ("sharpening=0", "sharpening = 0: input should be greater than 0"),
+        ("lambda_const=-1", "lambda_const = -1: input should be greater than or equal to 0"),
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(with_graph: Outside, assignment: str, problem: str) -> None:
-    with_graph.refuses(*SHORT, "--set", assignment, code=2, naming=["settings of confgcn (consensus)", problem])
+    with_graph.refuses(*SHORT, "--set", assignment, code=2, naming=["settings of confgcn (propagated)", problem])
 
 
 @pytest.mark.fault("N01")
@@ -62,14 +62,14 @@ def test_a_setting_out_of_its_range_is_refused(with_graph: Outside, assignment: 
         ("learning_rate=1e-400", "learning_rate = 0.0: input should be greater than 0"),
         ("learning_rate=\u22121", "learning_rate = '\u22121': input should be a valid number"),
         ("hidden_dim=8.0", "hidden_dim = 8.0: input should be a valid integer"),
-        ("influence=1", "influence = 1: input should be 'agreement', 'softmax', 'distance' or 'uniform'"),
+        ("influence=1", "influence = 1: input should be 'chosen', 'learned' or 'uniform'"),
         ("patience=true", "patience = True: input should be a valid integer"),
         ("patience=1979-05-27", "patience = datetime.date(1979, 5, 27): input should be a valid integer"),
-        ("patience=2\ngamma=3", r"patience = '2\ngamma=3': input should be a valid integer"),
+        ("patience=2\nsharpening=3", r"patience = '2\nsharpening=3': input should be a valid integer"),
         ("a=b=c", "unknown setting 'a'"),
         ("=3", "unknown setting ''"),
         ("dropout", "--set 'dropout': expected NAME=VALUE"),
-        (f"gamma={'9' * 5_000}", "gamma = '9999"),
+        (f"sharpening={'9' * 5_000}", "sharpening = '9999"),
         (f"{'g' * 5_000}=1", "unknown setting 'gggg"),
     ],
 )
@@ -155,8 +155,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(
         ("[settings]\ndropuot = 0.1", ["'dropuot'", "did you mean 'dropout'"]),
         ("[settings]\ndropout = 'x'", ["dropout = 'x'", "valid number"]),
         ("[settings]\nlearning_rate = inf", ["learning_rate = inf", "finite number"]),
-        ("[settings]\ngamma = 2020-01-01", ["gamma = datetime.date(2020, 1, 1)", "valid number"]),
-        ("[settings.gamma]\na = 1", ["gamma = {'a': 1}", "valid number"]),
+        ("[settings]\nsharpening = 2020-01-01", ["sharpening = datetime.date(2020, 1, 1)", "valid number"]),
+        ("[settings.sharpening]\na = 1", ["sharpening = {'a': 1}", "valid number"]),
         (f"seed = {'9' * 5_000}", ["not a TOML file", "5000 digits"]),
         (f"'{'k' * 100_000}' = 1", ["'kkkk"]),
         (f"a = {'[' * 50_000}", ["not a TOML file"]),
@@ -169,7 +169,7 @@ def test_an_invalid_file_of_options_is_refused_whatever_options_are_given(
     with_graph: Outside, text: str, naming: list[str]
 ) -> None:
     with_graph.write("options.toml", text)
-    options = ("--seed", 3, "--split-seed", 3, "--threads", 1, "--set", "dropout=0.1", "--set", "gamma=2")
+    options = ("--seed", 3, "--split-seed", 3, "--threads", 1, "--set", "dropout=0.1", "--set", "sharpening=2")
     message = refusal(with_graph, *SHORT, *options, "--config", "options.toml")
     assert all(part in message for part in ["options.toml", *naming]), message
 
@@ -182,8 +182,8 @@ def test_an_invalid_file_of_options_is_refused_whatever_options_are_given(
         ("--config", "seed = -1", ["seed = -1", "greater than or equal to 0"]),
         ("--config", "[settings]\ndropuot = 0.1", ["'dropuot'", "did you mean 'dropout'"]),
         ("--config", f"'{'k' * 100_000}' = 1", ["'kkkk"]),
-        ("--settings", "gama = 0.1", ["'gama'", "did you mean 'gamma'"]),
-        ("--settings", "gamma = 'x'", ["gamma = 'x'", "valid number"]),
+        ("--settings", "sharpning = 0.1", ["'sharpning'", "did you mean 'sharpening'"]),
+        ("--settings", "sharpening = 'x'", ["sharpening = 'x'", "valid number"]),
     ],
 )
 def test_a_misspelt_key_or_a_wrong_type_in_a_file_is_refused(
@@ -203,10 +203,10 @@ def test_a_file_of_options_that_cannot_be_read_is_refused(with_graph: Outside, o
 
 @pytest.mark.fault("N06")
 def test_settings_of_a_file_are_combined_with_those_of_the_command_line(with_graph: Outside) -> None:
-    with_graph.write("options.toml", "[settings]\nhidden_dim = 5\ngamma = 2.0\nepochs = 9")
-    with_graph.accepts(*SHORT, "--config", "options.toml", "--set", "gamma=3.0")
+    with_graph.write("options.toml", "[settings]\nhidden_dim = 5\nsharpening = 2.0\nepochs = 9")
+    with_graph.accepts(*SHORT, "--config", "options.toml", "--set", "sharpening=3.0")
     config = json.loads((with_graph.folder / "run" / "config.json").read_text())
-    assert (config["model"]["hidden_dim"], config["model"]["gamma"], config["recipe"]["epochs"]) == (5, 3.0, 2)
+    assert (config["model"]["hidden_dim"], config["model"]["sharpening"], config["recipe"]["epochs"]) == (5, 3.0, 2)
 
 
 @pytest.mark.fault("N06")

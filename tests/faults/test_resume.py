@@ -59,7 +59,7 @@ def test_the_newest_checkpoint_is_that_of_the_highest_epoch_even_if_the_clock_wa
     differences: Callable[[Path, Path], list[str]],
     damaged: str,
 ) -> None:
-    words = (*TRAIN, "--validation", 0.3)
+    words = (*TRAIN, "--preset", "consensus", "--validation", 0.3)
     run = outside.write_graph().with_name("run")
     outside.accepts(*words)
     undisturbed = run.rename(outside.folder / "undisturbed")

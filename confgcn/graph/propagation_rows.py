@@ -86,10 +86,18 @@ class PropagationRows:
         """The rows of these nodes, which may occur more than once."""
         return PropagationRows(self.indices.index_select(0, nodes), self.weights.index_select(0, nodes))
 
-    def view(self, rate: float) -> PropagationRows:
-        """Random rows: each weight is set to zero with probability ``rate``, then rows are divided by their sums."""
-        is_kept = torch.rand(self.weights.shape).to(self.weights.device) >= rate
-        return PropagationRows(self.indices, self.weights * is_kept).normalised()
+    def view(self, size: int) -> PropagationRows:
+        """Random rows: ``size`` nodes of each row, drawn with probabilities in proportion to the weights.
+
+        A node that is drawn several times has several entries of weight 1 / ``size``; a row of zeros stays zero. The
+        mean of a view is the normalised row.
+        """
+        cumulative = self.weights.cumsum(1)
+        total = cumulative[:, -1:].contiguous()
+        drawn = total * torch.rand(len(total), size, dtype=total.dtype).to(total.device)
+        entries = torch.searchsorted(cumulative, drawn, right=True).clamp_(max=cumulative.shape[1] - 1)
+        weights = torch.where(total > 0, 1.0 / size, 0.0).expand(-1, size)
+        return PropagationRows(self.indices.gather(1, entries), weights)
 
     def normalised(self) -> PropagationRows:
         """Rows divided by their sums; a row of zeros stays zero."""

@@ -113,8 +113,8 @@ class ConfGCN(nn.Module):
             with torch.no_grad():
                 self.model.setup(graph)
         self.model.steps += 1
-        nodes, rate = torch.arange(graph.num_nodes), self.model.entry_dropout
-        return self._network(self.model.inputs(graph).channels(nodes, lambda rows: rows.view(rate)))
+        nodes = torch.arange(graph.num_nodes)
+        return self._network(self.model.inputs(graph).views(nodes, self.model.view_size))
 
     def _exact_channels(self, graph: Graph) -> list[Tensor]:
         """The channels without truncated rows, from messages that an explainer can mask."""

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
-from weakref import ref
+from typing import Annotated, Any, Literal, get_args
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from confgcn.data.transforms import scale_features
 from confgcn.exceptions import check_choice
 from confgcn.graph import Graph
-from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Contributions, InductiveMethod, LossTerm, Prediction, Shape, objective, require
-from confgcn.models.confgcn.channel_network import Block, ChannelNetwork, Normalise
-from confgcn.models.confgcn.label_channel import FAR_STEPS, far_label_channel, label_channel
+from confgcn.models.confgcn.channel_inputs import HOPS, ChannelInputs
+from confgcn.models.confgcn.channel_network import ChannelNetwork, Normalise
+from confgcn.models.confgcn.label_channel import FAR_STEPS
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagation import Propagation, feature_type, uniform_propagation
 from confgcn.models.confgcn.row_contributions import Member, row_contributions
 from confgcn.models.ranges import Count, Depth, DropoutRate, NonNegative, Positive, Share, Width
 from confgcn.ops import edge_distance
-from confgcn.sparse import SparseMatrix
+from confgcn.sparse import rows_of
 
 Channels = Literal["summed", "apart", "own", "labels"]
 Influence = Literal["chosen", "learned", "uniform"]
 
-HOPS = (1, 2)  # channels of ``apart``
+MAX_VIEW_SIZE = 512
 VIEWS = 2  # random views of a row in a step
 UNLABELLED = 200  # nodes without a training label in a step
 WARM_UP = 100  # steps until L_const has its full weight
 CLEAR = 2.0, 0.75  # a consensus is a target above the smaller of 2/C and 0.75
 MEASURED_ROWS = 4096  # that the moments of columns are measured on
 BLOCK_ROWS = 4096  # predicted at a time
-DENSE_COLUMNS = 1024  # up to so many, sparse features are made dense: propagated ones have few zeros
 SMALLEST_VARIANCE = 0.01  # of a label score
 
 
@@ -48,7 +44,7 @@ class PropagatedConfGCN(InductiveMethod):
 
     .. math:: \Pi = \sum_{k=0}^{K} c_k R^k, \qquad c_k \propto (1 - \alpha)^k
 
-    A view of a row sets each entry to zero with probability q and divides by the sum of the others.
+    A view of a row is the mean of m nodes, drawn from the row with probabilities in proportion to its entries.
 
     **Channels.** ``summed``: :math:`\Pi x`. ``apart``: the node's own features and those of one and of two steps
     without self loops and without return, x, P x, :math:`P^2 x`. ``own``: the node's own features. With
@@ -78,7 +74,7 @@ class PropagatedConfGCN(InductiveMethod):
         order, decay: K and :math:`\alpha` of ``summed``.
         unit_length: scale the features of a node to Euclidean length one, before and after propagation.
         normalise, hidden_dim, num_layers, dropout: of the network.
-        entry_dropout: q.
+        view_size: m; zero for whole rows.
         labelled_batch: the largest number of labelled nodes in a step.
         lambda_const, sharpening: :math:`\lambda` and T.
         weight_decay: of all weights and gains.
@@ -101,7 +97,7 @@ class PropagatedConfGCN(InductiveMethod):
         hidden_dim: Width = 64,
         num_layers: Depth = 2,
         dropout: DropoutRate = 0.5,
-        entry_dropout: DropoutRate = 0.5,
+        view_size: Annotated[int, Field(ge=0, le=MAX_VIEW_SIZE)] = 16,
         labelled_batch: Count = 200,
         lambda_const: NonNegative = 1.0,
         sharpening: Positive = 0.3,
@@ -116,7 +112,7 @@ class PropagatedConfGCN(InductiveMethod):
         ):
             check_choice(name, value, get_args(choices))
         self.channels, self.label_channel, self.order, self.decay = channels, label_channel, order, decay
-        self.unit_length, self.entry_dropout = unit_length, entry_dropout
+        self.unit_length, self.view_size = unit_length, view_size
         self.labelled_batch, self.lambda_const, self.sharpening = labelled_batch, lambda_const, sharpening
         self.weight_decay = weight_decay
         self.influence: Influence = influence
@@ -132,7 +128,7 @@ class PropagatedConfGCN(InductiveMethod):
         self.register_buffer("steps", torch.zeros((), dtype=torch.long))
         self.steps: Tensor
         self.teacher: LearnedInfluence | None = None
-        self._inputs: Inputs | None = None
+        self._inputs: ChannelInputs | None = None
 
     def _widths(self) -> list[int]:
         """The number of columns of each channel."""
@@ -162,12 +158,12 @@ class PropagatedConfGCN(InductiveMethod):
     def setup(self, graph: Graph) -> None:
         inputs = self.inputs(graph)
         rows = torch.randperm(graph.num_nodes)[:MEASURED_ROWS]
-        self.network.measure_columns(inputs.channels(rows, lambda table: table.normalised()))
+        self.network.measure_columns(inputs.whole(rows))
 
-    def inputs(self, graph: Graph) -> Inputs:
+    def inputs(self, graph: Graph) -> ChannelInputs:
         """What the channels of this graph's nodes are computed from; kept as long as the graph is the same."""
         if self._inputs is None or self._inputs.graph() is not graph:
-            self._inputs = Inputs.of(self, graph)
+            self._inputs = ChannelInputs.of(self, graph)
         return self._inputs
 
     def propagation(self, graph: Graph) -> Propagation:
@@ -179,31 +175,29 @@ class PropagatedConfGCN(InductiveMethod):
     def forward(self, graph: Graph, nodes: Tensor | None = None) -> Prediction:
         if self.training:
             return self.random_views(graph)
-        positions = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
         inputs = self.inputs(graph)
-        logits = [
-            self.network(inputs.channels(block, lambda table: table.normalised()))
-            for block in positions.split(BLOCK_ROWS)
-        ]
+        if nodes is not None and inputs.can_keep(nodes):
+            return Prediction(self.network(inputs.kept(nodes)), nodes=nodes)
+        positions = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
+        logits = [self.network(inputs.whole(block)) for block in positions.split(BLOCK_ROWS)]
         prediction = Prediction(torch.cat(logits), nodes=nodes)
         return prediction if nodes is not None else self.with_confidences(graph, prediction)
 
     def random_views(self, graph: Graph) -> Prediction:
         """The logits of some labelled and some other nodes in random views of their rows, (M, n, C)."""
         self.steps += 1
-        nodes = torch.cat([_drawn(graph.train, self.labelled_batch), self._unlabelled(graph)])
-        inputs = self.inputs(graph)
-        views = torch.stack(
-            [
-                self.network(inputs.channels(nodes, lambda table: table.view(self.entry_dropout)))
-                for _ in range(VIEWS if self.lambda_const else 1)
-            ]
-        )
+        inputs, drawn = self.inputs(graph), _drawn(graph.train, self.labelled_batch)
+        nodes = graph.train[drawn]
+        if self.lambda_const:
+            nodes = torch.cat([nodes, self._unlabelled(graph)])
+            views = torch.stack([self.network(inputs.views(nodes, self.view_size)) for _ in range(VIEWS)])
+        elif self.view_size or not inputs.can_keep(graph.train):
+            views = self.network(inputs.views(nodes, self.view_size))[None]
+        else:
+            views = self.network([rows_of(channel, drawn) for channel in inputs.kept(graph.train)])[None]
         return Prediction(views.mean(0), nodes=nodes, views=views)
 
     def _unlabelled(self, graph: Graph) -> Tensor:
-        if not self.lambda_const:
-            return graph.train[:0]
         others = torch.randint(graph.num_nodes, (UNLABELLED,), device=graph.device)
         return others[graph.labels[others] < 0]
 
@@ -253,60 +247,6 @@ class PropagatedConfGCN(InductiveMethod):
         return {"summed": self.order, "apart": max(HOPS), "own": near, "labels": FAR_STEPS}[self.channels]
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What the channels of a graph's nodes are computed from.
-
-    Attributes:
-        tables: the rows of each channel of features; None for the node's own features.
-        labels: the channels of labels: none, near, or near and far.
-        graph: a weak reference to the graph.
-    """
-
-    features: Block
-    tables: tuple[PropagationRows | None, ...]
-    labels: tuple[Tensor, ...]
-    unit_length: bool
-    graph: ref[Graph]
-
-    @classmethod
-    def of(cls, model: PropagatedConfGCN, graph: Graph) -> Inputs:
-        """Of a model and a graph."""
-        features = scale_features(graph, "unit").features if model.unit_length else graph.features
-        labels: tuple[Tensor, ...] = ()
-        if model.channels == "labels":
-            labels = (label_channel(graph), far_label_channel(graph))
-        elif model.label_channel:
-            labels = (label_channel(graph),)
-        return cls(features, cls._tables(model, graph), labels, model.unit_length, ref(graph))
-
-    @staticmethod
-    def _tables(model: PropagatedConfGCN, graph: Graph) -> tuple[PropagationRows | None, ...]:
-        if not model.uses_influence:
-            return (None,) if model.channels == "own" else ()
-        propagation = model.propagation(graph)
-        if model.channels == "summed":
-            return (propagation.summed(model.order, model.decay),)
-        return (None, *(propagation.hop(number) for number in HOPS))
-
-    def channels(self, nodes: Tensor, rows: Callable[[PropagationRows], PropagationRows]) -> list[Block]:
-        """The channels of these nodes, from their rows as ``rows`` changes them."""
-        channels = [
-            self._own(nodes)
-            if table is None
-            else rows(table.of(nodes)).features(self.features, unit_length=self.unit_length)
-            for table in self.tables
-        ]
-        if self.features.shape[1] <= DENSE_COLUMNS:
-            channels = [x if isinstance(x, Tensor) else _dense(x) for x in channels]
-        return [*channels, *(labels.index_select(0, nodes) for labels in self.labels)]
-
-    def _own(self, nodes: Tensor) -> Block:
-        if isinstance(self.features, Tensor):
-            return self.features.index_select(0, nodes)
-        return self.features.at_rows(nodes)
-
-
 def consensus_loss(views: Tensor, sharpening: float) -> Tensor:
     r"""L_const: the squared distances of the views (M, n, C) to their sharpened mean, as a sum."""
     with torch.no_grad():
@@ -325,14 +265,8 @@ def confident_prediction(
     return Prediction(logits, mu, precision, distance, propagation.influence, evidence=evidence)
 
 
-def _dense(matrix: SparseMatrix) -> Tensor:
-    dense = matrix.values.new_zeros(matrix.shape)
-    dense[matrix.structure.rows, matrix.structure.indices] = matrix.values
-    return dense
-
-
 def _drawn(nodes: Tensor, number: int) -> Tensor:
-    """So many of these nodes at random, or all."""
+    """The positions of so many of these nodes at random, or of all."""
     if number >= len(nodes):
-        return nodes
-    return nodes[torch.randint(len(nodes), (number,), device=nodes.device)]
+        return torch.arange(len(nodes), device=nodes.device)
+    return torch.randint(len(nodes), (number,), device=nodes.device)

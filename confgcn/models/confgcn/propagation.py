@@ -16,8 +16,9 @@ from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.kernels import kernels_for
 from confgcn.sparse import SparseMatrix, SparseStructure
 
-WIDTH = 32  # entries of a row
-HOP_WIDTH = 64  # of a row of one hop, whose entries have nearly equal weights
+WIDTHS = 32, 512  # the fewest and the most entries of a row
+MOST_ENTRIES = 2**24  # of a table with rows of more than the fewest entries
+KEPT = 128  # the fewest entries of a row that are carried on to the next power
 
 
 class Propagation:
@@ -64,12 +65,18 @@ class Propagation:
         if key not in self._rows:
             adjacency = self.adjacency()
             assert adjacency is not None
-            values, width = (self.influence, WIDTH) if loops else (self.without_loops, HOP_WIDTH)
+            values, width = self.influence if loops else self.without_loops, row_width(adjacency.shape[0])
             with torch.inference_mode(False):  # rows are used in training too
                 self._rows[key] = PropagationRows.build(
-                    adjacency, values, coefficients, width=width, without_self=not loops
+                    adjacency, values, coefficients, width=width, kept=max(KEPT, width), without_self=not loops
                 )
         return self._rows[key]
+
+
+def row_width(num_nodes: int) -> int:
+    """The entries of a row: as many as a table of bounded size allows."""
+    fewest, most = WIDTHS
+    return max(fewest, min(most, num_nodes, MOST_ENTRIES // num_nodes))
 
 
 def walk_coefficients(order: int, decay: float) -> list[float]:

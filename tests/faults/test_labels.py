@@ -277,7 +277,8 @@ def test_a_graph_with_nothing_to_predict_is_trained_with_a_notice(outside: Outsi
 
 @pytest.mark.fault("L16")
 def test_confidence_falls_where_labels_are_wrong(outside: Outside) -> None:
-    outside.write("mine.npz", graph_npz_bytes(raw_from_graph(block_model(300, seed=1))))
+    graph = block_model(600, seed=1, feature_noise=4.0, validation=200)  # hard: wrong labels mislead the model
+    outside.write("mine.npz", graph_npz_bytes(raw_from_graph(graph)))
     means = []
     for share in (0.0, 0.3):
         run = f"run-{share}"

@@ -130,7 +130,6 @@ def test_a_training_that_diverges_stops_and_keeps_the_best_weights_from_before(o
     outside.refuses("report", "run", code=4, naming=["run: holds no finished run"])
 
 
-@pytest.mark.fault("N04")
 def test_a_search_stops_where_every_candidate_diverges(outside: Outside) -> None:
     diverging = ("--set", "optimiser=sgd", "--set", "learning_rate=1e6", "--epochs", 60)
     outside.write_graph()

@@ -15,7 +15,6 @@ import torch
 from confgcn import RunRequest, load_run, train
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import CorruptFileError
-from confgcn.graph import Graph
 from confgcn.training.callbacks import Callback
 from confgcn.training.checkpoint import Checkpointer
 from confgcn.training.loop import TrainingLoop
@@ -46,11 +45,19 @@ class StopAfter(Callback):
             raise KeyboardInterrupt
 
 
-def trained(out: Path, graph: Graph = WITHOUT_VALIDATION, *callbacks: Callback, epochs: int = 3) -> list[str]:
+def trained(out: Path) -> list[str]:
+    return _trained(RunRequest(WITHOUT_VALIDATION, overrides={"epochs": 3}, out=out))
+
+
+def trained_by_epochs(out: Path, *callbacks: Callback) -> list[str]:
+    """Train the model that is saved after every epoch; a search saves the candidates that it has trained."""
+    return _trained(RunRequest(GRAPH, preset="consensus", overrides={"epochs": 8}, out=out), *callbacks)
+
+
+def _trained(request: RunRequest, *callbacks: Callback) -> list[str]:
     notices: list[str] = []
-    if_exists = "resume" if out.exists() else "refuse"
-    request = RunRequest(graph, overrides={"epochs": epochs}, out=out, if_exists=if_exists)
-    train(request, notify=notices.append, callbacks=callbacks)
+    if_exists = "resume" if Path(request.out).exists() else "refuse"
+    train(replace(request, if_exists=if_exists), notify=notices.append, callbacks=callbacks)
     return notices
 
 
@@ -71,7 +78,7 @@ def unfinished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stopped after five of eight epochs, with checkpoints of the last two."""
     monkeypatch.setitem(Checkpointer.__init__.__kwdefaults__, "seconds_between", 0.0)
     with pytest.raises(KeyboardInterrupt):
-        trained(tmp_path / "run", GRAPH, StopAfter(6), epochs=8)
+        trained_by_epochs(tmp_path / "run", StopAfter(6))
     return tmp_path / "run"
 
 
@@ -164,9 +171,9 @@ def test_a_damaged_checkpoint_is_skipped_for_the_one_before(
     newest = sorted(unfinished.glob(f"checkpoints/*.{file}"))[-1]
     content = newest.read_bytes()
     newest.write_bytes(flip(content, len(content) // 2) if damage is None else damage(content))
-    notices = trained(unfinished, GRAPH, epochs=8)
+    notices = trained_by_epochs(unfinished)
     assert any("damaged checkpoint" in notice and newest.stem in notice for notice in notices)
-    trained(tmp_path / "undisturbed", GRAPH, epochs=8)
+    trained_by_epochs(tmp_path / "undisturbed")
     after, undisturbed = files_of(unfinished), files_of(tmp_path / "undisturbed")
     assert {name for name in undisturbed if after[name] != undisturbed[name]} <= TIMED
 
@@ -176,12 +183,12 @@ def test_a_run_without_an_intact_checkpoint_is_left_unchanged(unfinished: Path) 
         checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
     before = {**files_of(unfinished), **files_of(unfinished / "checkpoints")}
     with pytest.raises(CorruptFileError, match=r"no checkpoint is intact .*epoch-0000005.*--overwrite"):
-        trained(unfinished, GRAPH, epochs=8)
+        trained_by_epochs(unfinished)
     assert {**files_of(unfinished), **files_of(unfinished / "checkpoints")} == before
 
 
 def test_a_damaged_copy_of_the_graph_of_an_unfinished_run_is_written_again(unfinished: Path, tmp_path: Path) -> None:
-    trained(tmp_path / "undisturbed", GRAPH, epochs=8)
+    trained_by_epochs(tmp_path / "undisturbed")
     (unfinished / "graph.npz").write_bytes(b"damaged")
-    trained(unfinished, GRAPH, epochs=8)
+    trained_by_epochs(unfinished)
     assert (unfinished / "graph.npz").read_bytes() == (tmp_path / "undisturbed" / "graph.npz").read_bytes()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.faults.conftest import Outside
 
 BEGUN = ("train", "mygraph", "--validation", 0.3, "--epochs", 5, "--out")
+HALF = ("train", "mygraph", "--preset", "consensus", *BEGUN[2:], "half")  # saved after every epoch
 DYING = """
 from confgcn.training.loop import TrainingLoop
 import os
@@ -37,7 +38,7 @@ def runs(outside_before: Outside) -> Path:
     """A finished run, and one whose process died after four epochs."""
     outside_before.write_graph()
     outside_before.accepts(*BEGUN, "run")
-    dying = outside_before.start(*BEGUN, "half", before=outside_before.saving_always + DYING)
+    dying = outside_before.start(*HALF, before=outside_before.saving_always + DYING)
     assert dying.wait().code == 9
     (outside_before.folder / "half" / "run.lock").write_text("")  # which names the dead process
     return outside_before.folder
@@ -126,11 +127,12 @@ def test_nothing_is_written_through_a_link_in_a_run(
 
 @pytest.mark.fault("S05")
 @pytest.mark.parametrize("how", ["--resume", "--overwrite"])
-def test_nothing_is_removed_through_a_link_in_a_run(beside: Outside, how: str) -> None:
-    beside.write("precious/epoch-0000001.json", "precious")
+@pytest.mark.parametrize(("name", "file"), [("checkpoints", "epoch-0000001"), ("search", "candidate-00")])
+def test_nothing_is_removed_through_a_link_in_a_run(beside: Outside, name: str, file: str, how: str) -> None:
+    beside.write(f"precious/{file}.json", "precious")
     beside.write("precious/letter.tmp", "precious")
-    (beside.folder / "run" / "checkpoints").symlink_to(beside.folder / "precious")
-    beside.refuses(*BEGUN, "run", how, code=4, naming=["run/checkpoints: a link", "remove it"])
+    (beside.folder / "run" / name).symlink_to(beside.folder / "precious")
+    beside.refuses(*BEGUN, "run", how, code=4, naming=[f"run/{name}: a link", "remove it"])
 
 
 @pytest.mark.fault("S05")
@@ -178,7 +180,7 @@ def test_a_run_of_another_version_is_refused_with_both_versions(
 def test_a_run_directory_of_another_layout_is_refused_with_both_versions(beside: Outside) -> None:
     reseal(beside.folder / "half" / "config.json", confgcn_run=9)
     naming = ["half/config.json: a run of layout 9, this version of confgcn reads layout 2"]
-    beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
+    beside.refuses(*HALF, "--resume", code=3, naming=naming)
 
 
 @pytest.mark.fault("S09")
@@ -196,7 +198,7 @@ def test_checkpoints_of_another_version_are_refused_with_both_versions(beside: O
     for checkpoint in (beside.folder / "half" / "checkpoints").glob("*.json"):
         reseal(checkpoint, schema=schema)
     naming = ["no checkpoint is intact", f"schema {schema}", "this version of confgcn reads 1", "--overwrite"]
-    beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
+    beside.refuses(*HALF, "--resume", code=3, naming=naming)
 
 
 @pytest.mark.fault("S09")
@@ -219,7 +221,7 @@ def test_an_incomplete_checkpoint_is_not_resumed_from(beside: Outside, part: str
         assert len(kept) < len(tensors)
         write_tensors(file.with_suffix(""), kept, record if is_listed else {**record, "tensors": sorted(kept)})
     naming = ["half/checkpoints: no checkpoint is intact", "epoch-000000", part, "start again with --overwrite"]
-    beside.refuses(*BEGUN, "half", "--resume", code=3, naming=naming)
+    beside.refuses(*HALF, "--resume", code=3, naming=naming)
 
 
 @pytest.mark.fault("S11")

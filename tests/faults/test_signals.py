@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 TRAIN = ("train", "mygraph", "--epochs", 40, "--out", "run")
 EPOCH = 3  # after which a training waits for a signal
 OPTIONS = {
-    "with validation nodes": ("--validation", 0.3),
-    "cross-fitted": (),
-    "of two seeds": ("--validation", 0.3, "--seeds", 2),
+    "with validation nodes": ("--preset", "consensus", "--validation", 0.3),
+    "cross-fitted": ("--preset", "consensus"),
+    "of two seeds": ("--preset", "consensus", "--validation", 0.3, "--seeds", 2),
+    "search": ("--validation", 0.3),
+    "search, cross-fitted": (),
 }
 SINGLE = "with validation nodes"
+CANDIDATE = 3  # of a search, whose training waits for a signal
 MOST_SECONDS = 5.0  # of the processor, from a signal to the end
 FIRST_CHECKPOINT = "run/checkpoints/epoch-0000001.json"
 
@@ -77,6 +80,10 @@ def assert_resumable(
     assert same(outside.folder / "run", undisturbed[kind]) == []
 
 
+def saved_candidates(run: Path) -> list[Path]:
+    return sorted(run.glob("search/candidate-*.json"))
+
+
 def checkpoints(run: Path) -> list[Path]:
     return sorted(run.rglob("checkpoints/epoch-*.json"))
 
@@ -115,7 +122,8 @@ def test_a_signal_in_training_saves_the_state_and_names_the_command_to_resume(
 def test_an_interrupted_cross_fitting_can_be_resumed(
     outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, before=outside.saving_always + outside.waiting_after_epoch(EPOCH))
+    waiting = outside.waiting_after_epoch(EPOCH)
+    started = outside.start(*TRAIN, *OPTIONS["cross-fitted"], before=outside.saving_always + waiting)
     wait_until((run / "graph.npz").is_file)
     ended = stop(outside, started, wait_until, signal.SIGINT)
     assert re.search("^error: stopped (at once )?by SIGINT", ended.errors, re.MULTILINE)  # at once: ahead of a fold
@@ -123,19 +131,22 @@ def test_an_interrupted_cross_fitting_can_be_resumed(
 
 
 @pytest.mark.fault("P02", "P04")
+@pytest.mark.parametrize("kind", ["search", "search, cross-fitted"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_search_that_is_interrupted_in_its_third_candidate_can_be_resumed(
-    outside: Outside, run: Path, number: signal.Signals, wait_until: Wait, differences: Differences
+    outside: Outside,
+    run: Path,
+    number: signal.Signals,
+    kind: str,
+    undisturbed: dict[str, Path],
+    wait_until: Wait,
+    differences: Differences,
 ) -> None:
-    words = (*TRAIN, *OPTIONS[SINGLE], "--preset", "propagated")
-    outside.accepts(*words)
-    undisturbed = run.rename(outside.folder / "undisturbed")
-    started = outside.start(*words, before=outside.waiting_after_epoch(EPOCH, time=3))
-    wait_until((run / "search/candidate-01.json").is_file)
+    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.waiting_after_epoch(EPOCH, time=CANDIDATE))
+    wait_until(lambda: len(saved_candidates(run)) == CANDIDATE - 1)
     ended = stop(outside, started, wait_until, number)
-    assert "To continue, repeat the command with --out run --resume" in ended.errors
-    outside.accepts(*words, "--resume")
-    assert differences(run, undisturbed) == []
+    assert len(saved_candidates(run)) == CANDIDATE - 1
+    assert_resumable(outside, ended, kind, undisturbed, differences)
     assert not (run / "search").exists()
 
 
@@ -200,25 +211,27 @@ def test_many_interrupts_lose_nothing(
 
 
 @pytest.mark.fault("P03")
+@pytest.mark.parametrize("kind", [SINGLE, "search"])
 def test_an_interrupt_while_the_results_are_written_lets_it_finish(
-    outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
+    outside: Outside, run: Path, kind: str, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.waiting_in_a_write("run/predictions.csv", count=1))
+    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.waiting_in_a_write("run/predictions.csv", count=1))
     wait_until((outside.records / "waits").exists)
     started.send(signal.SIGINT)
     assert started.wait().code == 0
-    assert differences(run, undisturbed[SINGLE]) == []
+    assert differences(run, undisturbed[kind]) == []
 
 
 @pytest.mark.fault("P03")
+@pytest.mark.parametrize("kind", [SINGLE, "search"])
 def test_two_interrupts_while_the_results_are_written_stop_it(
-    outside: Outside, run: Path, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
+    outside: Outside, run: Path, kind: str, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
 ) -> None:
-    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.waiting_in_a_write("run/predictions.csv", count=2))
+    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.waiting_in_a_write("run/predictions.csv", count=2))
     wait_until((outside.records / "waits").exists)
     ended = stop(outside, started, wait_until, signal.SIGINT, signal.SIGINT)
     assert not (run / "metrics.json").exists()
-    assert_resumable(outside, ended, SINGLE, undisturbed, differences)
+    assert_resumable(outside, ended, kind, undisturbed, differences)
 
 
 @pytest.mark.fault("P03", "P04")
@@ -233,20 +246,32 @@ def test_a_signal_while_the_graph_is_read_stops_at_once_and_writes_nothing(
 
 
 @pytest.mark.fault("P03")
-@pytest.mark.parametrize("part", ["config.json", "environment.json", "graph.npz", "checkpoints/epoch-"])
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        *((SINGLE, part) for part in ("config.json", "environment.json", "graph.npz", "checkpoints/epoch-")),
+        ("search", "search/candidate-"),
+    ],
+)
 def test_an_interrupt_while_a_run_is_read_to_resume_it_loses_nothing(
-    outside: Outside, run: Path, part: str, undisturbed: dict[str, Path], wait_until: Wait, differences: Differences
+    outside: Outside,
+    run: Path,
+    kind: str,
+    part: str,
+    undisturbed: dict[str, Path],
+    wait_until: Wait,
+    differences: Differences,
 ) -> None:
-    waiting = outside.waiting_after_epoch(EPOCH)
-    started = outside.start(*TRAIN, *OPTIONS[SINGLE], before=outside.saving_always + waiting)
-    wait_until(lambda: bool(checkpoints(run)))
+    waiting = outside.waiting_after_epoch(EPOCH, time=1 if kind == SINGLE else CANDIDATE)
+    started = outside.start(*TRAIN, *OPTIONS[kind], before=outside.saving_always + waiting)
+    wait_until(lambda: bool(checkpoints(run) or saved_candidates(run)))
     stop(outside, started, wait_until, signal.SIGINT)
-    again = outside.start(*TRAIN, *OPTIONS[SINGLE], "--resume", before=outside.waiting_at_file(part))
+    again = outside.start(*TRAIN, *OPTIONS[kind], "--resume", before=outside.waiting_at_file(part))
     wait_until((outside.records / "waits").exists)
     ended = stop(outside, again, wait_until, signal.SIGINT)
-    outside.accepts(*TRAIN, *OPTIONS[SINGLE], "--resume")
+    outside.accepts(*TRAIN, *OPTIONS[kind], "--resume")
     assert "error: stopped" in ended.errors
-    assert differences(run, undisturbed[SINGLE]) == []
+    assert differences(run, undisturbed[kind]) == []
 
 
 SLOW_SETUP = """
@@ -261,7 +286,7 @@ DeepWalk.setup = lambda self, graph: (pathlib.Path({mark!r}).touch(), time.sleep
 def test_a_signal_does_not_wait_for_the_work_before_the_first_epoch(
     outside: Outside, run: Path, number: signal.Signals, wait_until: Wait, differences: Differences
 ) -> None:
-    mark, words = outside.records / "reached", (*TRAIN, "--method", "deepwalk", *OPTIONS[SINGLE])
+    mark, words = outside.records / "reached", (*TRAIN, "--method", "deepwalk", "--validation", 0.3)
     outside.accepts(*words)
     undisturbed = run.rename(outside.folder / "undisturbed")
     started = outside.start(*words, before=SLOW_SETUP.format(mark=str(mark)))

@@ -150,8 +150,8 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_set(self, graph: Any = None, X: Any = None, *, coverage: float | None = None) -> list[tuple[Any, ...]]:
         """For every node a set of labels that contains the true one with probability ``coverage``, likeliest first.
 
-        The default is that of the settings, 0.9. The coverage is exact where validation labels are divided
-        (``settings={"held_out": "divided"}``), else approximate.
+        The default is that of the settings, 0.9. The coverage is exact where validation labels are divided, as the
+        default preset does with 60 or more, else approximate.
         """
         run, rows = self._predicted(graph, X)
         sets = run.with_targets(coverage=coverage).assessment.sets
@@ -169,7 +169,7 @@ class ConfGCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Which labels can be accepted: with probability 1 - ``delta`` at most ``max_error`` of them are wrong.
 
         The defaults are those of the settings, 0.05 and 0.1. The guarantee is certified where validation labels are
-        divided (``settings={"held_out": "divided"}``), else approximate, as the message says.
+        divided, as the default preset does with 60 or more, else approximate, as the message says.
         """
         run, rows = self._predicted(graph, X)
         assessment = run.with_targets(max_error=max_error, delta=delta).assessment

@@ -27,11 +27,11 @@ def partition(
     split_seed: SplitSeed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Divide a graph into shards for a training by several workers.
+    """Divide a graph into shards for a training by several workers (presets consensus, released and paper).
 
     For example: confgcn partition cora --shards 2 --out cora-shards
 
-    then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --out runs/cora
+    then: torchrun --nproc-per-node 2 -m confgcn train cora-shards --preset consensus --out runs/cora
     """
     from confgcn.runs.stored_graph import make_shards, partition_notices
 

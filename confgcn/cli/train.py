@@ -42,7 +42,7 @@ def train(
     graph_input: GraphInput,
     context: typer.Context,
     method: MethodName = "confgcn",
-    preset: Annotated[str, typer.Option(help="Named settings of the method.")] = "default",
+    preset: Annotated[str, typer.Option(help="Named settings of the method: docs/choosing.md.")] = "default",
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the first run.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, max=MAX_SEEDS, help="Number of runs, with seeds counting up.")] = 1,
     split_seed: SplitSeed = 0,
@@ -51,7 +51,10 @@ def train(
     ] = False,
     influence: Annotated[
         Literal["chosen", "learned", "agreement", "distance", "uniform"] | None,
-        typer.Option(help="ConfGCN only: weights of the neighbours, of those of the preset; 'uniform' is a control."),
+        typer.Option(
+            help="ConfGCN only: weights of the neighbours. Default preset: learned where it predicts held-out labels "
+            "better (chosen), always learned, or uniform. Other presets: agreement, distance, or uniform."
+        ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs, instead of the preset's.")] = None,
     coverage: Coverage = None,
@@ -65,7 +68,12 @@ def train(
     threads: Threads = 1,
     device: Device = "cpu",
     workers: Annotated[
-        int, typer.Option(min=1, max=MAX_WORKERS, help="Processes that train together, each on a shard of the graph.")
+        int,
+        typer.Option(
+            min=1,
+            max=MAX_WORKERS,
+            help="Processes that train together, each on a shard of the graph; not with the default preset.",
+        ),
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +85,7 @@ def train(
 
     or: confgcn train cora --seeds 20
 
-    or: torchrun --nproc-per-node 2 -m confgcn train shards/ --out runs/large
+    or: torchrun --nproc-per-node 2 -m confgcn train shards/ --preset consensus --out runs/large
     """
     if resume and overwrite:
         raise UsageError("--resume and --overwrite contradict each other: give one of them")

@@ -1,4 +1,4 @@
-"""The default ConfGCN with the interface of PyG's modules."""
+"""A model of the default preset with the interface of PyG's modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact guarantees for prediction sets and decisions: half of the validation labels are used for nothing else."""
+"""Certified prediction sets and decisions: half of the validation labels are used for nothing else."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 from confgcn import RunRequest, load_run, train
 
 with TemporaryDirectory() as folder:
-    # One half of the validation labels chooses the epoch and the temperature, the other half certifies.
-    overrides = {"held_out": "divided", "max_error": 0.1, "epochs": 60}
+    # By default one half of the validation labels chooses the settings and calibrates, the other half certifies.
+    overrides = {"max_error": 0.1, "epochs": 60}
     train(RunRequest(graph="demo", overrides=overrides, out=Path(folder) / "run"), notify=print)
     run = load_run(Path(folder) / "run")
     graph, assessment = run.prepared, run.assessment

@@ -12,7 +12,7 @@ for _, attributes in papers.nodes(data=True):
     if attributes.pop("split", None) in ("train", "validation"):
         attributes["topic"] = topic
 
-# Half of the known topics are held out to choose the epoch and to calibrate the probabilities.
+# Half of the known topics are held out: to choose settings, to calibrate the probabilities and to certify.
 classifier = ConfGCNClassifier(settings={"epochs": 100}, validation=0.5).fit(papers, "x", "topic", notify=print)
 nx.set_node_attributes(papers, dict(zip(classifier.nodes_, classifier.predict(), strict=True)), "predicted")
 probability = dict(zip(classifier.nodes_, classifier.predict_proba().max(1), strict=True))

@@ -1,4 +1,4 @@
-"""ConfGCN as a module of PyTorch Geometric: train it and explain a prediction with PyG's Explainer."""
+"""A ConfGCN model as a module of PyTorch Geometric: train it and explain a prediction with PyG's Explainer."""
 
 import torch
 from torch_geometric.explain import Explainer, GNNExplainer

@@ -1,16 +1,15 @@
-"""Build a model and a training loop yourself, without run directories and calibration."""
+"""Build one model and a training loop yourself, without search, calibration and run directories."""
 
 from confgcn import ConfGCN, load_graph
-from confgcn.data.transforms import scale_features
 from confgcn.models.base import Shape
 from confgcn.training.loop import TrainingLoop
 from confgcn.training.recipe import Recipe
 from confgcn.training.seed import seeded
 
-graph = scale_features(load_graph("demo"), "rows")
+graph = load_graph("demo")
 with seeded(0):
-    model = ConfGCN(Shape.of(graph), dropout=0.2)
-    loop = TrainingLoop(model, graph, Recipe(epochs=50))
+    model = ConfGCN(Shape.of(graph), order=4)  # walks of four steps
+    loop = TrainingLoop(model, graph, Recipe(epochs=60, evaluate_every=10))
     loop.fit()
 
 print(f"validation accuracy of the selected epoch: {loop.best['validation_accuracy']:.1%}")

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 PORT = 29_555
 PATIENCE = 1200.0  # seconds for a whole job; only guards against a job that never ends
+TRAIN = ("train", "shards", "--preset", "consensus")  # a preset that several workers can train
 FILES = ("predictions.csv", "model.safetensors", "history.jsonl")
 STEADY = ("--set", "select=last", "--set", "stop=never")
 ENDLESS = ("--set", "epochs=1000000", "--set", "patience=1000000")
@@ -107,7 +108,7 @@ def remove(host: Host) -> None:
 def trained(folder: Path, hosts: Hosts, *, epochs: int = 40) -> dict[str, Any]:
     """A job from both hosts, and the same from one."""
     confgcn(folder, "partition", "demo", "--shards", "2", "--out", "shards")
-    words = ("train", "shards", "--epochs", str(epochs))
+    words = (*TRAIN, "--epochs", str(epochs))
     began = time.monotonic()
     wait_for([started(folder, host, hosts[0], *words, "--out", "both") for host in hosts])
     seconds = time.monotonic() - began
@@ -117,7 +118,7 @@ def trained(folder: Path, hosts: Hosts, *, epochs: int = 40) -> dict[str, Any]:
 
 def restarted(folder: Path, hosts: Hosts, *, epochs: int = 600) -> dict[str, Any]:
     """Kill the worker of the second host, and then that of the first; the same run left alone has the same bytes."""
-    words = ("train", "shards", "--epochs", str(epochs), *STEADY)
+    words = (*TRAIN, "--epochs", str(epochs), *STEADY)
     jobs = [started(folder, host, hosts[0], *words, "--out", "again", restarts=2) for host in hosts]
     next_checkpoint(folder / "again")
     seconds = []
@@ -134,7 +135,7 @@ def restarted(folder: Path, hosts: Hosts, *, epochs: int = 600) -> dict[str, Any
 
 def cut(folder: Path, hosts: Hosts) -> dict[str, Any]:
     """Cut the link once there is a checkpoint; how long until both have ended, and with which errors?"""
-    jobs = [started(folder, host, hosts[0], "train", "shards", *ENDLESS, "--out", "cut") for host in hosts]
+    jobs = [started(folder, host, hosts[0], *TRAIN, *ENDLESS, "--out", "cut") for host in hosts]
     next_checkpoint(folder / "cut")
     time.sleep(1.0)
     ip("-n", hosts[0].name, "link", "set", hosts[0].end, "down")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SPLIT = ("--validation", 0.3, "--test", 0.2)
 # Without dropout: what is dropped is drawn by every worker for its own rows, so another number of them draws other.
 EVERY_NODE = ("--set", "dropout=0", "--set", "node_dropout=0")
-GRAPH = ("train", "mygraph", *SPLIT, "--set", "patience=100000", *EVERY_NODE, "--out", "run")
+GRAPH = ("train", "mygraph", "--preset", "consensus", *SPLIT, "--set", "patience=100000", *EVERY_NODE, "--out", "run")
 TRAIN = (*GRAPH, "--epochs", 80)
 ENDLESS = (*GRAPH, "--epochs", 100_000)
 RESULTS = ("predictions.csv", "model.safetensors")
@@ -253,14 +253,16 @@ def test_more_workers_than_nodes_are_refused(outside: Outside) -> None:
     outside.write("g/edges.csv", "source,target\na,b\nb,c\n")
     outside.write("g/nodes.csv", "id,label,split,width\na,p,train,1\nb,q,train,0\nc,p,validation,1\n")
     naming = ["workers = 4", "has 3 nodes"]
-    outside.refuses("train", "g", "--out", "run", "--workers", 4, code=2, naming=naming, has_workers=True)
+    outside.refuses(
+        "train", "g", "--preset", "consensus", "--out", "run", "--workers", 4, code=2, naming=naming, has_workers=True
+    )
 
 
 @pytest.mark.fault("P10", "P12", "P19")
 def test_errors_that_are_known_early_are_raised_before_a_worker_starts(outside: Outside, undisturbed: Path) -> None:
     outside.write_graph()
     outside.accepts("partition", "mygraph", "--validation", 0.3, "--shards", 2, "--out", "shards")
-    words = ("train", "shards", "--out", "new", "--workers", 3)
+    words = ("train", "shards", "--preset", "consensus", "--out", "new", "--workers", 3)
     outside.refuses(*words, code=2, naming=["2 shards", "--shards 3"])
     shutil.copytree(undisturbed, outside.folder / "run")
     outside.refuses(*TRAIN, "--workers", 2, code=2, naming=["already holds a run"])
@@ -279,14 +281,20 @@ def test_a_damaged_shard_is_reported_once(outside: Outside) -> None:
     for part in (0, 1):
         file = outside.folder / f"shards/shard-000{part}/labels.npy"
         file.write_bytes(file.read_bytes()[:-1] + b"x")
-    words = ("train", "shards", "--out", "run", "--workers", 2)
+    words = ("train", "shards", "--preset", "consensus", "--out", "run", "--workers", 2)
     outside.refuses(*words, code=3, naming=["labels.npy", "corrupt"], has_workers=True)
 
 
 @pytest.mark.fault("N04")
 def test_workers_that_diverge_keep_their_best_weights(outside: Outside) -> None:
     outside.write_graph()
-    words = ("train", "mygraph", *SPLIT, "--out", "run", "--set", "optimiser=sgd", "--set", "learning_rate=1000000")
+    words = (
+        *("train", "mygraph", "--preset", "consensus", *SPLIT, "--out", "run"),
+        "--set",
+        "optimiser=sgd",
+        "--set",
+        "learning_rate=1000000",
+    )
     ended = outside.run(*words, "--epochs", 60, "--workers", 2, has_workers=True)
     assert ended.code == 5, ended.errors
     assert len(re.findall("are kept in run/best_before_divergence", ended.errors)) == 1
@@ -300,7 +308,7 @@ def test_shards_that_cannot_be_trained_on_are_refused_before_a_run_is_created(ou
     outside.write("mygraph/edges.csv", "source,target\na,b\nb,c\nc,d\nd,a\n")
     outside.write("mygraph/nodes.csv", "id,label,split,width\na,p,train,1\nb,p,train,2\nc,q,validation,3\nd,,,4\n")
     outside.accepts("partition", "mygraph", "--shards", 2, "--out", "shards")
-    words = ("train", "shards", "--out", "run", "--workers", 2)
+    words = ("train", "shards", "--preset", "consensus", "--out", "run", "--workers", 2)
     outside.refuses(*words, code=3, naming=["shards", "fewer than two classes"], has_workers=True)
 
 
@@ -323,7 +331,8 @@ def test_a_port_in_use_is_named(tables: Tables, rank: int) -> None:
         port = str(taken.getsockname()[1])
         environment = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         naming = ["127.0.0.1:" + port]
-        tables.refuses_to_train(code=4, naming=naming, environment=environment, before=MEETING_BRIEFLY)
+        preset = ("--preset", "consensus")
+        tables.refuses_to_train(*preset, code=4, naming=naming, environment=environment, before=MEETING_BRIEFLY)
 
 
 @pytest.mark.fault("P19", "P20")

@@ -14,11 +14,11 @@ from confgcn.data.synthetic import block_model
 
 NODES, NEW = 120, 10
 METHODS = (  # and presets
-    *(("confgcn", preset) for preset in ("default", "paper", "released")),
+    *(("confgcn", preset) for preset in ("default", "consensus", "paper", "released")),
     *((name, "default") for name in ("gcn", "gat", "feat", "ggnn", "semi_emb", "gated_gcn", "mani_reg")),
     *((name, "default") for name in ("label_propagation", "taco", "planetoid", "gpnn")),
 )
-CROSS_FITTED, INDUCTIVE = 9, 10  # the first so many hold labels out in turn, and predict new nodes
+CROSS_FITTED, INDUCTIVE = 10, 11  # the first so many hold labels out in turn, and predict new nodes
 ON_TABLES = {  # parts of the labels
     "cross-fitted": (),
     "validated": ("--validation", "0.3", "--test", "0.2"),

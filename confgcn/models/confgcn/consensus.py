@@ -1,4 +1,4 @@
-"""ConfGCN with calibrated confidences: preset ``consensus``, the default model."""
+"""ConfGCN with calibrated confidences, label scores and precisions as parameters of nodes: preset ``consensus``."""
 
 from __future__ import annotations
 

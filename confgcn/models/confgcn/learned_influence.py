@@ -27,7 +27,8 @@ class LearnedInfluence:
     :math:`\ell` is how much more often an edge joins these labels than two random nodes have them, given the
     compatibility H (``compatibility``); s is the probability that the edge is not a random one, if half of all edges
     are. r is the random walk that follows edges in proportion to s (``propagation``). Where edges join different
-    labels, a neighbour of another label has a high score. Training nodes have their label as scores.
+    labels, a neighbour of another label has a high score. As a source u, a training node has its label as scores; as
+    the target v its label is not used, as it would not be known of other nodes.
     """
 
     def __init__(self, models: Sequence[AbstractMethod]) -> None:
@@ -40,16 +41,15 @@ class LearnedInfluence:
     def propagation(self, graph: Graph) -> Propagation:
         """The random walk on this graph; kept as long as edges, features and training labels are the same."""
         if self._known is None or not self._known[0].are_of(graph):
-            scores = edge_scores(graph, self.label_scores(graph), estimate_compatibility(graph))
+            mu = self.label_scores(graph)
+            scores = edge_scores(graph, mu, with_training_labels(graph, mu), estimate_compatibility(graph))
             self._known = (_Inputs.of(graph), Propagation(graph, scores))
         return self._known[1]
 
     @torch.no_grad()
     def label_scores(self, graph: Graph) -> Tensor:
-        """mu: the mean of the models' probabilities, and the labels of training nodes, (N, C)."""
-        mu = torch.stack([model.predict(graph).logits.softmax(-1) for model in self.models]).mean(0)
-        labels = functional.one_hot(graph.train_labels, graph.num_classes).to(mu.dtype)
-        return mu.index_copy(0, graph.train, labels)
+        """mu: the mean of the models' probabilities, (N, C)."""
+        return torch.stack([model.predict(graph).logits.softmax(-1) for model in self.models]).mean(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,14 @@ class _Inputs:
         )
 
 
-def edge_scores(graph: Graph, mu: Tensor, compatibility: Tensor) -> Tensor:
-    """s of every edge, (E,)."""
-    mu_over = mu @ compatibility.to(mu)
-    likelihood = kernels_for(mu).entry_products(graph.adjacency, mu_over, mu) * graph.num_classes
+def with_training_labels(graph: Graph, mu: Tensor) -> Tensor:
+    """The label scores with the labels of training nodes in place of theirs, (N, C)."""
+    labels = functional.one_hot(graph.train_labels, graph.num_classes).to(mu.dtype)
+    return mu.index_copy(0, graph.train, labels)
+
+
+def edge_scores(graph: Graph, target_mu: Tensor, source_mu: Tensor, compatibility: Tensor) -> Tensor:
+    """s of every edge, (E,), from the label scores of its target v and of its source u."""
+    expected = target_mu @ compatibility.to(target_mu)
+    likelihood = kernels_for(expected).entry_products(graph.adjacency, expected, source_mu) * graph.num_classes
     return likelihood / (1.0 + likelihood)

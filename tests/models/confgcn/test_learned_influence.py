@@ -14,7 +14,7 @@ from torch import Tensor
 from confgcn.data.synthetic import block_model
 from confgcn.graph import Graph
 from confgcn.models.base import InductiveMethod, Prediction
-from confgcn.models.confgcn.learned_influence import LearnedInfluence, edge_scores
+from confgcn.models.confgcn.learned_influence import LearnedInfluence, edge_scores, with_training_labels
 from confgcn.models.confgcn.propagation import uniform_propagation
 
 HOMOPHILOUS, HETEROPHILOUS = torch.tensor([[0.9, 0.1], [0.1, 0.9]]), torch.tensor([[0.1, 0.9], [0.9, 0.1]])
@@ -44,29 +44,44 @@ def of_edge(graph: Graph, values: Tensor, source: int, target: int) -> float:
 def test_scores_are_the_likelihood_ratio_over_one_plus_itself() -> None:
     graph, mu = path(), torch.tensor([[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
     ratio = 2 * (mu[1] @ HOMOPHILOUS @ mu[2])
-    assert of_edge(graph, edge_scores(graph, mu, HOMOPHILOUS), 2, 1) == pytest.approx(float(ratio / (1 + ratio)))
+    assert of_edge(graph, edge_scores(graph, mu, mu, HOMOPHILOUS), 2, 1) == pytest.approx(float(ratio / (1 + ratio)))
 
 
 def test_under_a_uniform_compatibility_all_edges_have_half_of_their_weight() -> None:
-    scores = edge_scores(path(), torch.rand(3, 2).softmax(1), torch.full((2, 2), 0.5))
+    mu = torch.rand(3, 2).softmax(1)
+    scores = edge_scores(path(), mu, mu, torch.full((2, 2), 0.5))
     torch.testing.assert_close(scores, torch.full_like(scores, 0.5))
 
 
 def test_edges_that_do_not_fit_the_compatibility_lose_influence() -> None:
     graph, mu = path(), torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     equal, different = (
-        [of_edge(graph, edge_scores(graph, mu, h), source, 1) for h in (HOMOPHILOUS, HETEROPHILOUS)]
+        [of_edge(graph, edge_scores(graph, mu, mu, h), source, 1) for h in (HOMOPHILOUS, HETEROPHILOUS)]
         for source in (0, 2)
     )
     assert equal == pytest.approx([1.8 / 2.8, 0.2 / 1.2])
     assert different == pytest.approx([0.2 / 1.2, 1.8 / 2.8])
 
 
-def test_label_scores_are_the_mean_of_the_models_and_the_labels_of_training_nodes() -> None:
+def test_label_scores_are_the_mean_of_the_models_then_the_labels_of_training_nodes() -> None:
     graph = path()
-    models = [Constant(torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.4, 0.6]])), Constant(torch.tensor([[0.6, 0.4]] * 3))]
-    expected = torch.tensor([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
-    torch.testing.assert_close(LearnedInfluence(models).label_scores(graph), expected)
+    models = [Constant(torch.tensor([[0.8, 0.2], [0.9, 0.1], [0.4, 0.6]])), Constant(torch.tensor([[0.6, 0.4]] * 3))]
+    mu = LearnedInfluence(models).label_scores(graph)
+    torch.testing.assert_close(mu, torch.tensor([[0.7, 0.3], [0.75, 0.25], [0.5, 0.5]]))
+    known = with_training_labels(graph, mu)
+    torch.testing.assert_close(known, torch.tensor([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]]))
+
+
+def test_influences_on_a_node_do_not_use_its_own_label() -> None:
+    mu = torch.tensor([[0.6, 0.4], [0.7, 0.3], [0.2, 0.8]])
+    of_labels = []
+    for label in (0, 1):
+        graph = Graph.build([(0, 1), (1, 2)], np.eye(3), [label, 0, 1], train=[0])
+        scores = edge_scores(graph, mu, with_training_labels(graph, mu), HOMOPHILOUS)
+        of_labels.append((of_edge(graph, scores, 1, 0), of_edge(graph, scores, 0, 1)))
+    (into, out), (into_other, out_other) = of_labels
+    assert into == into_other
+    assert out > out_other
 
 
 @pytest.mark.parametrize(("mismatch", "sign"), [(0.1, 1), (0.9, -1)])

@@ -17,7 +17,8 @@ from confgcn.models.base import Prediction
 from confgcn.models.confgcn.ensemble import PropagatedEnsemble
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
-from confgcn.runs.search_record import candidate_records, edges_record, influence_record
+from confgcn.runs.result_notices import label_losses, mean_and_error
+from confgcn.runs.search_record import candidate_records, consensus, edges_record, influence_record
 from confgcn.runs.settings import Candidate, RunSettings, make_method
 from confgcn.training.callbacks import Callback
 from confgcn.training.loop import TrainingLoop
@@ -132,7 +133,11 @@ class Search:
         return TrainedCandidates(uniform, shares, learned)
 
     def combine(self, candidates: TrainedCandidates, influence: Influence) -> SearchResult:
-        """The consensus of trained candidates with this influence; nothing is trained."""
+        """The consensus of trained candidates with this influence; nothing is trained.
+
+        ``chosen``: of both kinds where that predicts the labels that choose clearly better than uniform influence, by
+        more than the standard error of the difference; else of uniform influence.
+        """
         uniform, shares, labels = candidates.uniform, candidates.shares, self.graph.labels[self.graph.validation]
         if influence == "uniform":
             return combined(self.graph, uniform, shares, labels)
@@ -140,6 +145,8 @@ class Search:
         taught = range(len(uniform), len(trained))
         # A model that did not teach stays out: in the consensus it would change the influences that were learned from.
         final = chosen_shares(trained, labels, taught if influence == "learned" and taught else [*shares, *taught])
+        if influence == "chosen" and not _is_clearly_better(trained, final, shares, labels):
+            final = shares
         if any(i >= len(uniform) for i in final):
             final = {**dict.fromkeys(shares, 0.0), **final}  # the teachers are part of the model
         return combined(self.graph, trained, final, labels, uniform_shares=shares)
@@ -227,6 +234,16 @@ def combined(
     }
     main = trained[max(shares, key=lambda i: shares[i])]
     return SearchResult(method, main.history, main.best, None, record)
+
+
+def _is_clearly_better(
+    trained: Sequence[Trained], shares: Mapping[int, float], others: Mapping[int, float], labels: Tensor
+) -> bool:
+    """Does the consensus of these shares predict the labels clearly better than that of the others?"""
+    probabilities = [calibrated(result.logits, labels) for result in trained]
+    losses, other = (label_losses(consensus(probabilities, each), labels) for each in (shares, others))
+    gain, error = mean_and_error(other - losses)
+    return gain > error
 
 
 def chosen_shares(trained: Sequence[Trained], labels: Tensor, among: Iterable[int] | None = None) -> dict[int, float]:

@@ -95,8 +95,8 @@ def influence_record(
     return {
         "tried": any(is_learned),
         "learned_share": min(1.0, sum((share for number, share in shares.items() if is_learned[number]), 0.0)),
-        "log_loss": log_loss(_consensus(probabilities, shares), labels),
-        "log_loss_uniform": log_loss(_consensus(probabilities, uniform_shares), labels),
+        "log_loss": log_loss(consensus(probabilities, shares), labels),
+        "log_loss_uniform": log_loss(consensus(probabilities, uniform_shares), labels),
     }
 
 
@@ -105,5 +105,6 @@ def uses_edges(method: PropagatedConfGCN) -> bool:
     return method.channels != "own" or method.label_channel
 
 
-def _consensus(probabilities: Sequence[Tensor], shares: Mapping[int, float]) -> Tensor:
+def consensus(probabilities: Sequence[Tensor], shares: Mapping[int, float]) -> Tensor:
+    """The weighted mean of the probabilities of the candidates with a share, (n, C)."""
     return torch.stack([share * probabilities[number] for number, share in shares.items()]).sum(0)

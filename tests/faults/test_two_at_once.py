@@ -27,14 +27,16 @@ Differences, WaitUntil = Callable[[Path, Path], list[str]], Callable[..., None]
 WAITING = """
 import time
 from pathlib import Path
-from confgcn.training.checkpoint import Checkpointer
-on_start = Checkpointer.on_start
-def wait(self, loop):
-    Path("waits").touch()
-    while not Path("go").exists():
-        time.sleep(0.01)
-    on_start(self, loop)
-Checkpointer.on_start = wait
+from confgcn.training.checkpoint import Checkpointer, StopOnSignal
+def waiting(on_start):
+    def wait(self, loop):
+        Path("waits").touch()
+        while not Path("go").exists():
+            time.sleep(0.01)
+        on_start(self, loop)
+    return wait
+for callback in (Checkpointer, StopOnSignal):
+    callback.on_start = waiting(callback.on_start)
 """
 # The run directory is chosen and claimed when two processes have come so far.
 TOGETHER = """

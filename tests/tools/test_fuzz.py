@@ -276,7 +276,7 @@ def test_a_seal_makes_damage_come_past_the_checksums(readers: dict[str, Any], tm
     verify(tmp_path)
     for name in ("model.json", "model.safetensors"):
         file = tmp_path / name
-        file.write_bytes(file.read_bytes().replace(b'"flattening"', b'"Flattening"').replace(b"raw_mu", b"new_mu"))
+        file.write_bytes(file.read_bytes().replace(b'"flattening"', b'"Flattening"').replace(b"network", b"Network"))
         with pytest.raises(DataError, match=name):
             verify(tmp_path)
         seal(file)

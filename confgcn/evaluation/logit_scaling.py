@@ -75,8 +75,10 @@ def _objective(point: Tensor, values: Tensor, labels: Tensor) -> float:
 def _newton_step(point: Tensor, loss: float, values: Tensor, labels: Tensor) -> tuple[Tensor, float]:
     """The next point and its objective, which is not above that of this point."""
     gradient, hessian = _derivatives(point, values, labels)
-    step = torch.linalg.solve(hessian, gradient)
     low, high = math.exp(-SCALE_RANGE), math.exp(SCALE_RANGE)
+    if (gradient[0] > 0 and point[0] <= low) or (gradient[0] < 0 and point[0] >= high):
+        hessian[0, 1:] = hessian[1:, 0] = gradient[0] = 0.0  # 1/T stays at its bound
+    step = torch.linalg.solve(hessian, gradient)
     for halvings in range(MAX_HALVINGS):
         following = point - step / 2.0**halvings
         following[0].clamp_(low, high)

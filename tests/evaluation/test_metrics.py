@@ -6,16 +6,13 @@ import math
 
 import pytest
 import torch
-from scipy.optimize import minimize_scalar
 from sklearn import metrics
 
 from confgcn.evaluation.metrics import (
     accuracy,
     auroc,
     balanced_accuracy,
-    best_inverse_temperature,
     brier_score,
-    calibrated_log_loss,
     is_imbalanced,
     log_loss,
     roc_auc,
@@ -32,29 +29,6 @@ def test_accuracy() -> None:
 def test_total_log_loss() -> None:
     right, wrong = -math.log(1 / (1 + math.exp(-2))), -math.log(1 / (1 + math.exp(2)))
     assert total_log_loss(LOGITS, torch.tensor([0, 1, 1])) == pytest.approx(2 * right + wrong)
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0, 1e4])
-def test_the_best_temperature_is_that_of_a_general_minimiser(scale: float) -> None:
-    logits, labels = torch.randn(60, 4, dtype=torch.double), torch.randint(0, 4, (60,))
-    logits[torch.arange(30), labels[:30]] += 2.0
-    found = minimize_scalar(lambda x: total_log_loss(math.exp(x) * logits, labels), bounds=(-8, 8), method="bounded")
-    assert best_inverse_temperature(scale * logits, labels) * scale == pytest.approx(math.exp(found.x), rel=1e-3)
-    assert calibrated_log_loss(scale * logits, labels) == pytest.approx(found.fun / 60, rel=1e-9)
-
-
-def test_the_calibrated_loss_is_not_above_the_plain_one_and_hardly_above_that_of_a_uniform_guess() -> None:
-    logits, labels = 5 * torch.randn(40, 3), torch.randint(0, 3, (40,))
-    assert calibrated_log_loss(logits, labels) <= total_log_loss(logits, labels) / 40
-    assert calibrated_log_loss(logits, labels) <= math.log(3) + 0.01  # 1/T is at least exp(-4) over the spread
-
-
-def test_logits_that_separate_nothing_or_everything_have_a_finite_temperature() -> None:
-    labels = torch.tensor([0, 1, 0])
-    assert math.isfinite(best_inverse_temperature(torch.zeros(3, 2), labels))
-    assert calibrated_log_loss(torch.zeros(3, 2), labels) == pytest.approx(math.log(2))
-    assert calibrated_log_loss(torch.eye(2)[labels], labels) == pytest.approx(0.0, abs=1e-2)
-    assert calibrated_log_loss(1e30 * torch.eye(2)[labels], labels) == pytest.approx(0.0, abs=1e-2)
 
 
 def test_log_loss_agrees_with_scikit_learn_and_with_that_of_the_logits() -> None:

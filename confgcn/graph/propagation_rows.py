@@ -96,7 +96,7 @@ class PropagationRows:
         total = cumulative[:, -1:].contiguous()
         drawn = total * torch.rand(len(total), size, dtype=total.dtype).to(total.device)
         entries = torch.searchsorted(cumulative, drawn, right=True).clamp_(max=cumulative.shape[1] - 1)
-        weights = torch.where(total > 0, 1.0 / size, 0.0).expand(-1, size)
+        weights = ((total > 0).to(total.dtype) / size).expand(-1, size)
         return PropagationRows(self.indices.gather(1, entries), weights)
 
     def normalised(self) -> PropagationRows:

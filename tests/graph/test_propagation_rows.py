@@ -170,20 +170,60 @@ def test_normalised_rows_sum_to_one_and_rows_of_zeros_stay_zero() -> None:
     assert rows.weights.tolist() == [[3, 1], [2, 2], [0, 0]]
 
 
-def test_a_view_drops_weights_at_the_rate_and_normalises_the_rest() -> None:
-    torch.manual_seed(0)
-    rows = PropagationRows(torch.zeros(2000, 4, dtype=torch.int32), torch.ones(2000, 4))
-    view = rows.view(0.25)
-    assert abs((view.weights == 0).float().mean() - 0.25) < 0.02  # standard deviation 0.005
-    sums = view.weights.sum(1)
-    assert ((sums - 1).abs() < 1e-6).logical_or(sums == 0).all()
-    assert not torch.equal(view.weights, rows.view(0.25).weights)
-    torch.manual_seed(0)
-    assert torch.equal(view.weights, rows.view(0.25).weights)
+def test_a_view_has_nodes_of_the_row_at_equal_weights() -> None:
+    view = some_rows().view(5)
+    assert view.indices.shape == view.weights.shape == (3, 5)
+    assert view.indices.dtype == torch.int32
+    assert set(view.indices[0].tolist()) <= {0, 1}
+    assert set(view.indices[1].tolist()) <= {1, 2}
+    torch.testing.assert_close(view.weights, torch.tensor([[0.2] * 5, [0.2] * 5, [0.0] * 5]))
 
 
-def test_a_view_of_rate_zero_is_the_normalised_rows() -> None:
-    assert torch.equal(some_rows().view(0.0).weights, some_rows().normalised().weights)
+def test_the_mean_of_views_is_the_normalised_row() -> None:
+    torch.manual_seed(0)
+    copies = 4000
+    row = PropagationRows(torch.tensor([[3, 0, 2, 1]], dtype=torch.int32), torch.tensor([[5.0, 3.0, 2.0, 0.0]]))
+    views = as_matrix(row.of(torch.zeros(copies, dtype=torch.long)).view(3), 4)
+    assert views.mean(0).tolist() == pytest.approx([0.3, 0.0, 0.2, 0.5], abs=0.02)  # standard deviation 0.005
+    assert views.var(0)[3] == pytest.approx(0.5 * 0.5 / 3, rel=0.1)  # three independent draws
+
+
+def test_a_view_of_rows_of_zeros_is_zero() -> None:
+    rows = PropagationRows(torch.tensor([[2, 2, 2]], dtype=torch.int32), torch.zeros(1, 3))
+    assert rows.view(2).weights.tolist() == [[0, 0]]
+    assert rows.view(2).features(torch.ones(3, 2)).tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("number", [0.0, 0.5, 1.0], ids=["lowest", "middle", "highest"])
+def test_a_view_never_has_an_entry_of_weight_zero(
+    number: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for the lowest and the highest random number; entries of weight zero are at both ends and between."""
+
+    def draw(*shape: int, dtype: torch.dtype) -> Tensor:
+        return torch.full(shape, min(number, 1.0 - torch.finfo(dtype).eps / 2), dtype=dtype)
+
+    monkeypatch.setattr(torch, "rand", draw)
+    totals = torch.linspace(0.1, 7.0, 500, dtype=dtype)[:, None]
+    weights = totals * torch.tensor([0.0, 0.3, 0.0, 0.5, 0.2, 0.0], dtype=dtype)
+    rows = PropagationRows(torch.arange(6, dtype=torch.int32).repeat(500, 1), weights)
+    expected = {0.0: 1, 0.5: 3, 1.0: 4}[number]
+    assert (rows.view(4).indices == expected).all()
+
+
+def test_views_of_one_seed_are_equal_and_of_others_not() -> None:
+    rows = PropagationRows(torch.arange(4, dtype=torch.int32).repeat(50, 1), torch.ones(50, 4))
+    torch.manual_seed(0)
+    first, second = rows.view(8), rows.view(8)
+    torch.manual_seed(0)
+    assert torch.equal(rows.view(8).indices, first.indices)
+    assert not torch.equal(second.indices, first.indices)
+
+
+def test_a_view_of_double_precision_has_weights_that_sum_to_one() -> None:
+    rows = PropagationRows(torch.zeros(1, 2, dtype=torch.int32), torch.ones(1, 2, dtype=torch.double))
+    assert float(rows.view(3).weights.sum()) == pytest.approx(1.0, rel=1e-15)
 
 
 FEATURES = torch.tensor([[1.0, 0, 0], [0, 2, 0], [4, 3, 0]])
@@ -209,7 +249,7 @@ def test_propagated_features_are_the_weighted_sums(core: Any, features: Tensor |
 def test_propagated_sparse_features_are_those_of_dense_ones(core: Any) -> None:
     structure, values = random_walk(100, 200)
     with kernels.using(core):
-        rows = PropagationRows.build(structure, values, HALVES, width=8).view(0.5)
+        rows = PropagationRows.build(structure, values, HALVES, width=8).view(4)
         matrix = sp.random_array((100, 130), density=0.1, rng=np.random.default_rng(0), format="csr")
         matrix.sort_indices()
         indptr, indices = (torch.from_numpy(array).long() for array in (matrix.indptr, matrix.indices))

@@ -95,7 +95,7 @@ def test_same_seed_same_bits_other_seed_other_bits(variant: tuple[str, str], sma
 def test_permuted_nodes_permute_the_outputs(
     variant: tuple[str, str], small_graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(propagation, "WIDTH", 120)  # whole rows: of equal entries the numbers of nodes choose
+    monkeypatch.setattr(propagation, "WIDTHS", (120, 120))  # whole rows: of equal ones the numbers of nodes choose
     order = torch.randperm(120, generator=torch.Generator().manual_seed(0))
     graph, twin = small_graph, permuted(small_graph, order)
     with seeded(0):

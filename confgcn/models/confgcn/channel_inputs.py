@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HOPS = (1, 2)  # channels of ``apart``
 DENSE_COLUMNS = 1024  # up to so many, sparse features are made dense: propagated ones have few zeros
-MOST_KEPT = 2**25  # numbers in channels that are kept
+MOST_KEPT = 2**25  # numbers in all channels that are kept of a graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ChannelInputs:
     labels: tuple[Tensor, ...]
     unit_length: bool
     graph: ref[Graph]
-    _kept: dict[int, tuple[Tensor, list[Block]]] = field(default_factory=dict)
+    _kept: dict[int, tuple[Tensor, list[Block]]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, model: PropagatedConfGCN, graph: Graph) -> ChannelInputs:
@@ -67,9 +67,10 @@ class ChannelInputs:
         return self._kept[id(nodes)][1]
 
     def can_keep(self, nodes: Tensor) -> bool:
-        """Are the channels of these nodes small enough to be kept?"""
+        """Are the channels of these nodes kept, or small enough to be kept with those that are?"""
         columns = len(self.tables) * self.features.shape[1] + sum(labels.shape[1] for labels in self.labels)
-        return len(nodes) * columns <= MOST_KEPT
+        num_kept = sum(len(known) for known, _ in self._kept.values())
+        return id(nodes) in self._kept or (num_kept + len(nodes)) * columns <= MOST_KEPT
 
     def channels(self, nodes: Tensor, rows: Callable[[PropagationRows], PropagationRows]) -> list[Block]:
         """The channels of these nodes, from their rows as ``rows`` changes them."""

@@ -28,20 +28,28 @@ def members_of(graph: Graph, options: list[dict[str, Any]]) -> list[PropagatedCo
 
 
 def ensemble_of(
-    graph: Graph, options: list[dict[str, Any]], shares: list[float], temperatures: list[float]
+    graph: Graph,
+    options: list[dict[str, Any]],
+    shares: list[float],
+    inverse_temperatures: list[float],
+    offsets: list[list[float]] | None = None,
 ) -> PropagatedEnsemble:
-    return PropagatedEnsemble.of(members_of(graph, options), options, shares, temperatures)
+    rows = torch.zeros(len(shares), graph.num_classes) if offsets is None else torch.tensor(offsets)
+    return PropagatedEnsemble.of(members_of(graph, options), options, shares, inverse_temperatures, list(rows.double()))
 
 
-def alone(graph: Graph, member: PropagatedConfGCN, temperature: float) -> Tensor:
-    return (member.predict(graph).logits / temperature).softmax(-1)
+def alone(
+    graph: Graph, member: PropagatedConfGCN, inverse_temperature: float, offsets: list[float] | None = None
+) -> Tensor:
+    logits = inverse_temperature * member.predict(graph).logits
+    return (logits if offsets is None else logits + torch.tensor(offsets)).softmax(-1)
 
 
-def test_the_prediction_is_the_mean_by_shares_each_at_its_temperature(small_graph: Graph) -> None:
-    graph = small_graph.training_view()
-    ensemble = ensemble_of(graph, [UNIFORM, OTHER], [0.25, 0.75], [2.0, 0.1])
+def test_the_prediction_is_the_mean_by_shares_each_at_its_temperature_and_offsets(small_graph: Graph) -> None:
+    graph, offsets = small_graph.training_view(), [[1.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.5, -0.5]]
+    ensemble = ensemble_of(graph, [UNIFORM, OTHER], [0.25, 0.75], [0.5, 10.0], offsets)
     first, second = ensemble.members
-    mu = 0.25 * alone(graph, first, 2.0) + 0.75 * alone(graph, second, 0.1)
+    mu = 0.25 * alone(graph, first, 0.5, offsets[0]) + 0.75 * alone(graph, second, 10.0, offsets[1])
     prediction = ensemble.predict(graph)
     torch.testing.assert_close(prediction.mu, mu)
     torch.testing.assert_close(prediction.logits.softmax(-1), mu)
@@ -80,7 +88,8 @@ def test_influence_is_uniform_where_members_that_learned_it_have_no_share(small_
 
 def test_the_uniform_control_has_the_same_weights_and_leaves_the_ensemble_as_it_is(small_graph: Graph) -> None:
     graph = small_graph.training_view()
-    ensemble = ensemble_of(graph, [UNIFORM, LEARNED], [0.3, 0.7], [1.0, 2.0])
+    offsets = [[0.0, 1.0, 0.0, -1.0], [0.5, 0.0, 0.0, 0.0]]
+    ensemble = ensemble_of(graph, [UNIFORM, LEARNED], [0.3, 0.7], [1.0, 2.0], offsets)
     before = ensemble(graph).logits
     control = ensemble.with_uniform_influence()
     prediction = control.predict(graph)
@@ -93,7 +102,8 @@ def test_the_uniform_control_has_the_same_weights_and_leaves_the_ensemble_as_it_
 
 def test_weights_that_are_read_again_give_the_same_prediction(small_graph: Graph) -> None:
     graph, options = small_graph.training_view(), [UNIFORM, OTHER, LEARNED]
-    ensemble = ensemble_of(graph, options, [0.2, 0.0, 0.8], [1.0, 3.0, 0.5])
+    offsets = [[0.1, -0.1, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, -2.0]]
+    ensemble = ensemble_of(graph, options, [0.2, 0.0, 0.8], [1.0, 3.0, 0.5], offsets)
     with seeded(1):
         twin = PropagatedEnsemble(Shape.of(graph), ensemble.member_options)
     stale = twin.predict(graph)  # influences of other weights must not be kept
@@ -106,14 +116,16 @@ def test_weights_that_are_read_again_give_the_same_prediction(small_graph: Graph
 
 def test_a_pickled_ensemble_predicts_the_same(small_graph: Graph) -> None:
     graph = small_graph.training_view()
-    ensemble = ensemble_of(graph, [UNIFORM, LEARNED], [0.5, 0.5], [1.0, 1.0])
+    offsets = [[0.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0]]
+    ensemble = ensemble_of(graph, [UNIFORM, LEARNED], [0.5, 0.5], [2.0, 1.0], offsets)
     expected = ensemble.predict(graph).logits
     assert torch.equal(pickle.loads(pickle.dumps(ensemble)).predict(graph).logits, expected)  # noqa: S301
 
 
-def test_new_members_have_equal_shares(small_graph: Graph) -> None:
+def test_new_members_have_equal_shares_and_unchanged_logits(small_graph: Graph) -> None:
     ensemble = PropagatedEnsemble(Shape.of(small_graph), [UNIFORM, OTHER])
-    assert (ensemble.shares.tolist(), ensemble.temperatures.tolist()) == ([0.5, 0.5], [1.0, 1.0])
+    assert (ensemble.shares.tolist(), ensemble.inverse_temperatures.tolist()) == ([0.5, 0.5], [1.0, 1.0])
+    assert ensemble.offsets.tolist() == [[0.0] * 4] * 2
     assert ensemble.member_options == [UNIFORM, OTHER]
     assert ensemble.reach == max(member.reach for member in ensemble.members)
 

@@ -19,7 +19,7 @@ from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Prediction, Shape
-from confgcn.models.confgcn import propagated
+from confgcn.models.confgcn import channel_inputs, propagated
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagated import SMALLEST_VARIANCE, WARM_UP, PropagatedConfGCN, consensus_loss
 from confgcn.models.confgcn.propagation import uniform_propagation
@@ -152,6 +152,18 @@ def test_some_nodes_are_predicted_as_among_all(small_graph: Graph, options: dict
     torch.testing.assert_close(model.predict(graph, nodes).logits, model.predict(graph).logits[nodes])
 
 
+def test_nodes_whose_channels_are_too_large_to_keep_are_predicted_the_same(
+    small_graph: Graph, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, nodes = small_graph.training_view(), torch.tensor([5, 0, 77])
+    model = model_of(graph, **options)
+    expected = model.predict(graph, nodes).logits
+    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 0)
+    monkeypatch.setattr(propagated, "BLOCK_ROWS", 2)
+    torch.testing.assert_close(model.predict(graph, nodes.clone()).logits, expected)
+    assert len(model.inputs(graph)._kept) == 1
+
+
 def test_blocks_of_rows_give_the_same_prediction(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = small_graph.training_view()
     model = model_of(graph)
@@ -168,7 +180,7 @@ def test_sparse_features_are_predicted_as_dense_ones(monkeypatch: pytest.MonkeyP
     model = model_of(graph.with_features(values), **{**options, "normalise": "none"})
     expected = model.predict(graph.with_features(values)).logits
     torch.testing.assert_close(model.predict(sparse).logits, expected)  # made dense: few columns
-    monkeypatch.setattr(propagated, "DENSE_COLUMNS", 0)
+    monkeypatch.setattr(channel_inputs, "DENSE_COLUMNS", 0)
     torch.testing.assert_close(model.predict(sparse).logits, expected)
 
 
@@ -190,7 +202,8 @@ def test_new_nodes_are_predicted_without_training(small_graph: Graph, options: d
 # A step
 
 
-def test_a_step_reads_as_many_rows_in_a_larger_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of rows that are read from tables from now on."""
     read: list[int] = []
     of = PropagationRows.of
 
@@ -199,6 +212,11 @@ def test_a_step_reads_as_many_rows_in_a_larger_graph(monkeypatch: pytest.MonkeyP
         return of(rows, nodes)
 
     monkeypatch.setattr(PropagationRows, "of", counted)
+    return read
+
+
+def test_a_step_reads_as_many_rows_in_a_larger_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = rows_read(monkeypatch)
     largest = []
     for size in (1000, 4000):
         graph = block_model(size, seed=0, per_class=10).training_view()
@@ -215,6 +233,72 @@ def test_a_step_needs_no_views_of_other_nodes_without_a_consensus_term(small_gra
     prediction = model_of(graph, lambda_const=0.0).train()(graph)
     assert prediction.views.shape == (1, len(graph.train), 4)
     assert prediction.nodes.tolist() == graph.train.tolist()
+
+
+WHOLE_ROWS = {"view_size": 0, "lambda_const": 0.0}
+
+
+@pytest.mark.parametrize("labelled_batch", [3, 1000])
+def test_training_with_whole_rows_has_the_same_loss_from_kept_channels(
+    options: dict[str, Any], labelled_batch: int, small_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = small_graph.training_view()
+    losses, nodes = [], []
+    for most_kept in (channel_inputs.MOST_KEPT, 0):
+        monkeypatch.setattr(channel_inputs, "MOST_KEPT", most_kept)
+        model = model_of(graph, **{**options, **WHOLE_ROWS, "labelled_batch": labelled_batch}).train()
+        with seeded(5):
+            prediction = model(graph)
+        losses.append(model.loss_terms(graph, prediction)["cross"].value())
+        nodes.append(prediction.nodes)
+        assert bool(model.inputs(graph)._kept) == (most_kept > 0)
+    assert torch.equal(nodes[0], nodes[1])
+    torch.testing.assert_close(losses[0], losses[1])
+
+
+def test_the_rows_of_training_and_validation_nodes_are_read_once_where_they_do_not_change(
+    small_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = small_graph.training_view()
+    model, read = model_of(graph, **WHOLE_ROWS), rows_read(monkeypatch)
+    for _ in range(3):
+        model.train()(graph)
+        model.predict(graph, graph.validation)
+    assert read == [len(graph.train), len(graph.validation)]
+
+
+@pytest.mark.parametrize("changing", [{"view_size": 2}, {"lambda_const": 1.0}], ids=str)
+def test_rows_are_read_in_every_step_where_they_change(
+    changing: dict[str, Any], small_graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = small_graph.training_view()
+    model, read = model_of(graph, **{**WHOLE_ROWS, **changing}).train(), rows_read(monkeypatch)
+    first, second = model(graph), model(graph)
+    assert len(read) == len(first.views) + len(second.views)
+    assert not model.inputs(graph)._kept
+
+
+def test_views_of_a_step_are_of_the_size_that_was_set(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, sizes = small_graph.training_view(), []
+    view = PropagationRows.view
+
+    def recorded(rows: PropagationRows, size: int) -> PropagationRows:
+        sizes.append(size)
+        return view(rows, size)
+
+    monkeypatch.setattr(PropagationRows, "view", recorded)
+    model_of(graph, view_size=5).train()(graph)
+    assert sizes == [5] * propagated.VIEWS
+    model_of(graph, view_size=0).train()(graph)
+    assert len(sizes) == propagated.VIEWS
+
+
+def test_random_views_differ_and_whole_rows_do_not(small_graph: Graph) -> None:
+    graph = small_graph.training_view()
+    for size, are_equal in ((2, False), (0, True)):
+        model = model_of(graph, view_size=size, num_layers=1, dropout=0.0).train()
+        first, second = model(graph).views
+        assert torch.equal(first, second) == are_equal
 
 
 def test_only_nodes_without_a_visible_label_are_drawn_as_unlabelled(small_graph: Graph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from torch import Tensor
 
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
-from confgcn.models.confgcn.propagation import Propagation, uniform_propagation
+from confgcn.models.confgcn import propagation as propagation_module
+from confgcn.models.confgcn.propagation import KEPT, MOST_ENTRIES, WIDTHS, Propagation, row_width, uniform_propagation
 
 EDGES = [(0, 1), (1, 2), (1, 3)]  # node 4 is isolated
 
@@ -100,6 +102,44 @@ def test_rows_of_a_hop_leave_out_the_paths_that_return(each_kernels: str) -> Non
     found = rows_as_matrix(propagation.hop(2))
     torch.testing.assert_close(found, (walk @ walk).fill_diagonal_(0.0))
     assert found[1].sum() == 0  # all paths of two steps from the centre return
+
+
+@pytest.mark.parametrize(
+    ("num_nodes", "width"),
+    [
+        (1, WIDTHS[0]),
+        (WIDTHS[0] + 1, WIDTHS[0] + 1),
+        (WIDTHS[1] - 1, WIDTHS[1] - 1),
+        (WIDTHS[1] + 1, WIDTHS[1]),
+        (MOST_ENTRIES // WIDTHS[1], WIDTHS[1]),
+        (MOST_ENTRIES // WIDTHS[1] + 1, WIDTHS[1] - 1),
+        (MOST_ENTRIES // 100, 100),
+        (10 * MOST_ENTRIES, WIDTHS[0]),
+    ],
+)
+def test_a_row_has_as_many_entries_as_the_size_of_the_table_allows(num_nodes: int, width: int) -> None:
+    assert row_width(num_nodes) == width
+    assert row_width(num_nodes) * num_nodes <= max(MOST_ENTRIES, WIDTHS[0] * num_nodes)
+
+
+@pytest.mark.parametrize(("widths", "kept"), [((2, 3), KEPT), ((2, KEPT + 1), KEPT + 1)])
+def test_rows_are_built_with_their_width_and_carry_on_at_least_as_many_entries(
+    widths: tuple[int, int], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[tuple[int, int]] = []
+    build = PropagationRows.build
+
+    def recorded(*arguments: Any, width: int, kept: int, **options: Any) -> PropagationRows:
+        built.append((width, kept))
+        return build(*arguments, width=width, kept=kept, **options)
+
+    monkeypatch.setattr(PropagationRows, "build", recorded)
+    monkeypatch.setattr(propagation_module, "WIDTHS", widths)
+    count = KEPT + 2
+    path = Graph.build([(v, v + 1) for v in range(count - 1)], np.eye(count), [0, 1] * (count // 2), train=[0, 1])
+    rows = Propagation(path).summed(2, 0.5)
+    assert built == [(widths[1], kept)]
+    assert rows.indices.shape == (count, widths[1])
 
 
 def test_rows_are_built_once_for_every_model_of_a_graph() -> None:

@@ -23,6 +23,7 @@ from confgcn.models.confgcn.label_channel import (
     label_rows,
 )
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
+from confgcn.models.confgcn.row_contributions import Member
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (1, 5), (6, 7)]
 OPTIONS: list[dict[str, Any]] = [
@@ -164,6 +165,14 @@ def test_the_rows_of_the_label_channel_are_those_of_one_and_two_steps(graph: Gra
         rows = label_rows(graph, node)
         assert all(not table.weights[table.indices == node].any() for table in rows)
         torch.testing.assert_close(label_channel_of_rows(graph, node, rows)[0], whole[node])
+
+
+def test_probabilities_of_a_member_have_its_temperature_and_offsets(graph: Graph) -> None:
+    logits = torch.tensor([[4.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
+    member = Member(model_for(graph, OPTIONS[0]), 0.3, 0.5, torch.tensor([0.0, 1.0, -1.0]))
+    expected = torch.tensor([[2.0, 1.0, -1.0], [0.0, 1.0, 0.0]]).exp()
+    torch.testing.assert_close(member.probabilities(logits), expected / expected.sum(1, keepdim=True))
+    torch.testing.assert_close(Member(member.model).probabilities(logits), logits.softmax(-1))
 
 
 def test_an_ensemble_leaves_a_node_out_of_the_rows_of_every_member(graph: Graph) -> None:

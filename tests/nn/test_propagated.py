@@ -14,6 +14,7 @@ from confgcn.data.formats.objects.pyg import to_pyg
 from confgcn.data.synthetic import block_model
 from confgcn.exceptions import DataError, UsageError
 from confgcn.graph import Graph
+from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.base import Shape
 from confgcn.models.confgcn import propagated
 
@@ -140,8 +141,39 @@ def test_training_draws_random_views_and_only_training_labels_are_read(graph: Gr
     assert terms[0].keys() == {"cross", "const"}
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_views_are_as_many_as_asked_for_and_of_the_size_that_was_set(
+    graph: Graph, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, data, sizes = module_for(graph, view_size=5).train(), to_pyg(graph), []
+    view = PropagationRows.view
+
+    def recorded(rows: PropagationRows, size: int) -> PropagationRows:
+        sizes.append(size)
+        return view(rows, size)
+
+    monkeypatch.setattr(PropagationRows, "view", recorded)
+    assert module.views(data.x, data.edge_index, number=number).shape == (number, 8, 3)
+    assert sizes == [5] * number
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_training_with_whole_rows_and_without_dropout_predicts_as_afterwards(
+    graph: Graph, options: dict[str, Any]
+) -> None:
+    module, data = module_for(graph, num_layers=1, view_size=0, dropout=0.0, **options), to_pyg(graph)
+    expected = module(data.x, data.edge_index)
+    torch.testing.assert_close(module.train()(data.x, data.edge_index), expected)
+
+
+@pytest.mark.parametrize("size", [-1, propagated.MAX_VIEW_SIZE + 1])
+def test_a_size_of_views_out_of_range_is_refused(size: int) -> None:
+    with pytest.raises(UsageError, match="view_size"):
+        ConfGCN(2, 4, 2, view_size=size)
+
+
 def test_what_needs_labels_is_refused() -> None:
-    for options in ({"label_channel": True}, {"influence": "learned"}):
+    for options in ({"label_channel": True}, {"channels": "labels"}, {"influence": "learned"}):
         with pytest.raises(UsageError, match="need labels"):
             ConfGCN(2, 4, 2, **options)
     with pytest.raises(UsageError, match="unknown option 'num_nodes'"):

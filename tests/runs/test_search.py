@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from confgcn.evaluation.logit_scaling import fit_logit_scaling
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
 from confgcn.runs.search import Influence, Search, SearchResult, Trained, Trial, greedy_shares, train_all
@@ -158,6 +159,27 @@ def test_candidates_that_are_trained_once_can_be_combined_for_every_influence(
     assert found.method.state_dict().keys() == expected.method.state_dict().keys()
     assert all(map(torch.equal, found.method.state_dict().values(), expected.method.state_dict().values()))
     assert torch.equal(found.method(small_graph).logits, expected.method(small_graph).logits)
+
+
+def test_members_have_the_temperatures_and_offsets_that_suit_the_validation_labels(small_graph: Graph) -> None:
+    search = Search(small_graph, settings_with(SUMMED, OWN, influence="uniform", hidden_dim=4), seed=0)
+    candidates = search.train_candidates(with_learned=False)
+    method = search.combine(candidates, "uniform").method
+    labels = small_graph.labels[small_graph.validation]
+    assert list(method.members) == [candidates.uniform[i].method for i in candidates.shares]
+    for number, i in enumerate(candidates.shares):
+        scaling = fit_logit_scaling(candidates.uniform[i].logits, labels)
+        assert float(method.inverse_temperatures[number]) == pytest.approx(scaling.inverse_temperature)
+        torch.testing.assert_close(method.offsets[number], scaling.offsets.float())
+    assert method.offsets.abs().max() > 0
+
+
+def test_the_consensus_of_a_search_has_the_recorded_log_loss(small_graph: Graph) -> None:
+    found = Search(small_graph, settings_with(SUMMED, OWN, influence="uniform", hidden_dim=4), seed=0).run()
+    nodes = small_graph.validation
+    logits = found.method.predict(small_graph.training_view(), nodes).logits
+    loss = float(torch.nn.functional.cross_entropy(logits, small_graph.labels[nodes]))
+    assert found.record["influence"]["log_loss"] == pytest.approx(loss, rel=1e-4)
 
 
 def test_learned_influence_is_not_tried_where_uniform_is_set(small_graph: Graph) -> None:

@@ -17,7 +17,7 @@ from confgcn.kernels import kernels_for
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 WIDTHS = 32, 512  # the fewest and the most entries of a row
-MOST_ENTRIES = 2**24  # of a table with rows of more than the fewest entries
+MOST_ENTRIES, MOST_PRODUCTS = 2**24, 2**27  # of a table, and of a step of its walk, with rows of more than the fewest
 KEPT = 128  # the fewest entries of a row that are carried on to the next power
 
 
@@ -65,7 +65,7 @@ class Propagation:
         if key not in self._rows:
             adjacency = self.adjacency()
             assert adjacency is not None
-            values, width = self.influence if loops else self.without_loops, row_width(adjacency.shape[0])
+            values, width = self.influence if loops else self.without_loops, row_width(adjacency)
             with torch.inference_mode(False):  # rows are used in training too
                 self._rows[key] = PropagationRows.build(
                     adjacency, values, coefficients, width=width, kept=max(KEPT, width), without_self=not loops
@@ -73,10 +73,11 @@ class Propagation:
         return self._rows[key]
 
 
-def row_width(num_nodes: int) -> int:
-    """The entries of a row: as many as a table of bounded size allows."""
-    fewest, most = WIDTHS
-    return max(fewest, min(most, num_nodes, MOST_ENTRIES // num_nodes))
+def row_width(adjacency: SparseStructure) -> int:
+    """The entries of a row: as many as a bounded size of the table and a bounded time to build it allow."""
+    (num_nodes, _), (fewest, most) = adjacency.shape, WIDTHS
+    affordable = min(MOST_ENTRIES // num_nodes, MOST_PRODUCTS // adjacency.num_entries)
+    return max(fewest, min(most, num_nodes, affordable))
 
 
 def walk_coefficients(order: int, decay: float) -> list[float]:

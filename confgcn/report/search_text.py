@@ -39,7 +39,7 @@ def influence_text(record: Numbers) -> str:
     if not record["tried"]:
         return "uniform; learned influence was not tried"
     if not record["learned_share"]:
-        return "uniform; learned influence did not lower the held-out log loss"
+        return "uniform; learned influence did not clearly lower the held-out log loss"
     losses = f"{decimal(record['log_loss'], 3)}, and {decimal(record['log_loss_uniform'], 3)} with uniform influence"
     return f"learned in {percent(record['learned_share'], 0)} % of the consensus; held-out log loss {losses}"
 

@@ -122,6 +122,6 @@ def test_the_result_of_a_search_is_shown(capsys: pytest.CaptureFixture[str]) -> 
     edges = {"code": "oppose", "log_loss_with": 0.5, "log_loss_without": 0.75, "held_out_labels": 30}
     text = shown(capsys, search=[candidate], influence=influence, edges=edges)
     assert "Consensus             linear (100 %), of 1 candidates; log loss 0.500 on held-out labels" in text
-    assert "Influence             uniform; learned influence did not lower the held-out log loss" in text
+    assert "Influence             uniform; learned influence did not clearly lower the held-out log loss" in text
     assert "Edges                 oppose: neighbours tend to have different labels" in text
     assert "Consensus" not in shown(capsys)

@@ -65,7 +65,10 @@ class Propagation:
         if key not in self._rows:
             adjacency = self.adjacency()
             assert adjacency is not None
-            values, width = self.influence if loops else self.without_loops, row_width(adjacency)
+            values, width = (
+                self.influence if loops else self.without_loops,
+                row_width(adjacency.shape[0], adjacency.num_entries),
+            )
             with torch.inference_mode(False):  # rows are used in training too
                 self._rows[key] = PropagationRows.build(
                     adjacency, values, coefficients, width=width, kept=max(KEPT, width), without_self=not loops
@@ -73,10 +76,10 @@ class Propagation:
         return self._rows[key]
 
 
-def row_width(adjacency: SparseStructure) -> int:
+def row_width(num_nodes: int, num_entries: int) -> int:
     """The entries of a row: as many as a bounded size of the table and a bounded time to build it allow."""
-    (num_nodes, _), (fewest, most) = adjacency.shape, WIDTHS
-    affordable = min(MOST_ENTRIES // num_nodes, MOST_PRODUCTS // adjacency.num_entries)
+    fewest, most = WIDTHS
+    affordable = min(MOST_ENTRIES // num_nodes, MOST_PRODUCTS // num_entries)
     return max(fewest, min(most, num_nodes, affordable))
 
 

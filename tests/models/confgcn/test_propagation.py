@@ -15,7 +15,15 @@ from torch import Tensor
 from confgcn.graph import Graph
 from confgcn.graph.propagation_rows import PropagationRows
 from confgcn.models.confgcn import propagation as propagation_module
-from confgcn.models.confgcn.propagation import KEPT, MOST_ENTRIES, WIDTHS, Propagation, row_width, uniform_propagation
+from confgcn.models.confgcn.propagation import (
+    KEPT,
+    MOST_ENTRIES,
+    MOST_PRODUCTS,
+    WIDTHS,
+    Propagation,
+    row_width,
+    uniform_propagation,
+)
 
 EDGES = [(0, 1), (1, 2), (1, 3)]  # node 4 is isolated
 
@@ -118,8 +126,16 @@ def test_rows_of_a_hop_leave_out_the_paths_that_return(each_kernels: str) -> Non
     ],
 )
 def test_a_row_has_as_many_entries_as_the_size_of_the_table_allows(num_nodes: int, width: int) -> None:
-    assert row_width(num_nodes) == width
-    assert row_width(num_nodes) * num_nodes <= max(MOST_ENTRIES, WIDTHS[0] * num_nodes)
+    assert row_width(num_nodes, 1) == width
+    assert row_width(num_nodes, 1) * num_nodes <= max(MOST_ENTRIES, WIDTHS[0] * num_nodes)
+
+
+@pytest.mark.parametrize(
+    ("num_entries", "width"),
+    [(MOST_PRODUCTS // WIDTHS[1], WIDTHS[1]), (MOST_PRODUCTS // 100, 100), (MOST_PRODUCTS, WIDTHS[0])],
+)
+def test_a_row_has_fewer_entries_where_nodes_have_many_neighbours(num_entries: int, width: int) -> None:
+    assert row_width(1000, num_entries) == width
 
 
 @pytest.mark.parametrize(("widths", "kept"), [((2, 3), KEPT), ((2, KEPT + 1), KEPT + 1)])

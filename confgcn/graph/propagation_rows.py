@@ -137,6 +137,31 @@ class PropagationRows:
         return cls(*(torch.from_numpy(arrays[name]) for name in ARRAYS))
 
 
+def with_bounded_rows(structure: SparseStructure, values: Tensor, most: int) -> tuple[SparseStructure, Tensor]:
+    """The matrix with at most so many entries in a row, the largest; equal ones are chosen at random, always the same.
+
+    A shortened row is scaled to its former sum. Without it, every row near a node of very many neighbours would visit
+    all of them. Shapes: ``values`` (E,).
+    """
+    counts = structure.indptr.diff()
+    long_rows = (counts > most).nonzero().squeeze(1).tolist()
+    if not long_rows:
+        return structure, values
+    is_kept, scaled = torch.ones(len(values), dtype=torch.bool, device=values.device), values.clone()
+    generator = torch.Generator().manual_seed(0)
+    for row in long_rows:
+        first, last = int(structure.indptr[row]), int(structure.indptr[row + 1])
+        shuffled = torch.randperm(last - first, generator=generator).to(values.device)
+        order = shuffled[values[first:last][shuffled].argsort(descending=True, stable=True)][:most]
+        total, kept = values[first:last].sum(), values[first:last][order]
+        is_kept[first:last] = False
+        is_kept[first + order] = True
+        scaled[first + order] = kept * (total / kept.sum().clamp(min=torch.finfo(values.dtype).tiny))
+    counts = counts.clamp(max=most)
+    indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    return SparseStructure(indptr, structure.indices[is_kept], structure.shape), scaled[is_kept]
+
+
 def _check_arrays(folder: Path, indices: Array, weights: Array) -> None:
     """Check what was read: a node outside of the table would be read from other memory."""
     is_table = indices.ndim == 2 and indices.size > 0 and indices.dtype == np.int32 and weights.dtype in WEIGHT_TYPES

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from confgcn import kernels
 from confgcn.exceptions import CorruptFileError, UsageError
-from confgcn.graph.propagation_rows import PropagationRows
+from confgcn.graph.propagation_rows import PropagationRows, with_bounded_rows
 from confgcn.io import blocks
 from confgcn.kernels import library, pure_propagation
 from confgcn.sparse import SparseMatrix, SparseStructure
@@ -321,3 +321,26 @@ def test_a_matrix_that_cannot_be_used_is_refused(changed: dict[str, Any], messag
     structure, values = path_of_four()
     with pytest.raises(UsageError, match=message):
         PropagationRows.build(**{"structure": structure, "values": values, "coefficients": HALVES, **changed})
+
+
+def test_long_rows_keep_their_largest_entries_and_their_sum() -> None:
+    structure = SparseStructure(torch.tensor([0, 4, 6]), torch.tensor([0, 1, 2, 3, 1, 3]), (2, 4))
+    bounded, values = with_bounded_rows(structure, torch.tensor([0.4, 0.1, 0.3, 0.2, 0.5, 0.5]), 2)
+    assert bounded.indptr.tolist() == [0, 2, 4]
+    assert bounded.indices.tolist() == [0, 2, 1, 3]
+    assert values.tolist() == pytest.approx([0.4 / 0.7, 0.3 / 0.7, 0.5, 0.5])
+
+
+def test_equal_entries_of_a_long_row_are_chosen_at_random_and_always_the_same() -> None:
+    structure = SparseStructure(torch.tensor([0, 100]), torch.arange(100), (1, 100))
+    (first, values), (second, _) = (with_bounded_rows(structure, torch.ones(100), 10) for _ in range(2))
+    assert torch.equal(first.indices, second.indices)
+    assert first.indices.tolist() != list(range(10))
+    assert values.tolist() == pytest.approx([10.0] * 10)
+
+
+def test_rows_within_the_bound_are_not_copied() -> None:
+    structure, values = random_walk(20, 40)
+    bounded, same = with_bounded_rows(structure, values, 40)
+    assert bounded is structure
+    assert same is values

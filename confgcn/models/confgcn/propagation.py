@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from confgcn.graph import Graph
-from confgcn.graph.propagation_rows import PropagationRows
+from confgcn.graph.propagation_rows import PropagationRows, with_bounded_rows
 from confgcn.kernels import kernels_for
 from confgcn.sparse import SparseMatrix, SparseStructure
 
 WIDTHS = 32, 512  # the fewest and the most entries of a row
 MOST_ENTRIES, MOST_PRODUCTS = 2**24, 2**27  # of a table, and of a step of its walk, with rows of more than the fewest
+MOST_NEIGHBOURS = 4096  # of a node that a step of the walk visits, those of the largest influence
 KEPT = 128  # the fewest entries of a row that are carried on to the next power
 
 
@@ -70,8 +71,9 @@ class Propagation:
                 row_width(adjacency.shape[0], adjacency.num_entries),
             )
             with torch.inference_mode(False):  # rows are used in training too
+                bounded = with_bounded_rows(adjacency, values, MOST_NEIGHBOURS)
                 self._rows[key] = PropagationRows.build(
-                    adjacency, values, coefficients, width=width, kept=max(KEPT, width), without_self=not loops
+                    *bounded, coefficients, width=width, kept=max(KEPT, width), without_self=not loops
                 )
         return self._rows[key]
 

@@ -11,6 +11,7 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
+from confgcn.evaluation import logit_scaling
 from confgcn.evaluation.logit_scaling import (
     OFFSET_DEVIATION,
     SCALE_RANGE,
@@ -147,11 +148,20 @@ def test_at_the_bound_of_the_temperature_the_gradient_of_the_offsets_is_zero() -
     assert slope[1:].abs().max() < 1e-3
 
 
-def test_the_upper_bound_of_the_inverse_temperature_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confgcn.evaluation.logit_scaling.SCALE_RANGE", 0.5)
-    logits, labels = separated(100, 4)
+def test_at_the_upper_bound_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logit_scaling, "SCALE_RANGE", 0.5)
+    labels = torch.tensor([0] * 50 + [1] * 8 + [2] * 2)
+    logits = torch.eye(3, dtype=torch.double)[labels] + 0.1 * noise()[0][:, :3]
     found = standardised(fit_logit_scaling(logits, labels), logits)
+    slope = gradient(found, logits / spread_of(logits), labels)
     assert float(found[0]) == pytest.approx(math.exp(0.5))
+    assert slope[0] < 0
+    assert slope[1:].abs().max() < 1e-3
+
+
+def test_steps_are_compared_by_the_documented_objective(case: Case) -> None:
+    point = torch.tensor([0.7, 0.4, -0.3, 0.2, 0.1], dtype=torch.double)
+    assert logit_scaling._objective(point, *case) == pytest.approx(float(objective(point, *case)))
 
 
 def test_the_objective_is_not_above_that_of_the_start(case: Case) -> None:

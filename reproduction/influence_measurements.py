@@ -17,7 +17,6 @@ from confgcn.runs.search import (
     calibrated,
     combined,
     log_loss,
-    propagated,
 )
 from confgcn.runs.settings import RunSettings
 from confgcn.training.callbacks import Callback
@@ -59,10 +58,7 @@ class CandidateKeeper(Callback):
 
         def kept_or_trained(trial: Trial) -> Trained:
             loop = self.loops.get(trial.title)
-            if loop is None:
-                return search.train(trial)
-            logits = loop.predict(search.graph.validation).logits
-            return Trained(trial, search.settings_of(trial).model, propagated(loop), loop.history, loop.best, logits)
+            return search.train(trial) if loop is None else search.trained(trial, loop)
 
         return kept_or_trained
 

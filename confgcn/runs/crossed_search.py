@@ -24,8 +24,8 @@ from confgcn.runs.search import (
     chosen_shares,
     combined,
     log_loss,
-    propagated,
     train_all,
+    trained_method,
 )
 from confgcn.runs.search_files import SavedCandidates
 from confgcn.runs.search_record import edges_record
@@ -95,7 +95,7 @@ def _cross_fitted(search: Search, trial: Trial) -> Trained:
     settings = replace(settings, recipe=crossed.recipe)
     loop = search.trained_loop(trial, settings, search.graph)
     logits = crossed.prediction.logits[search.graph.train]
-    return Trained(trial, settings.model, propagated(loop), loop.history, loop.best, logits)
+    return Trained(trial, settings.model, trained_method(loop), loop.history, loop.best, logits)
 
 
 def _consensus(graph: Graph, logits: Sequence[Tensor], shares: Sequence[float]) -> Prediction:

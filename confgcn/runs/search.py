@@ -158,10 +158,12 @@ class Search:
 
     def train(self, trial: Trial) -> Trained:
         """Train one candidate."""
-        settings = self.settings_of(trial)
-        loop = self.trained_loop(trial, settings, self.graph)
-        nodes = self.graph.validation
-        return Trained(trial, settings.model, propagated(loop), loop.history, loop.best, loop.predict(nodes).logits)
+        return self.trained(trial, self.trained_loop(trial, self.settings_of(trial), self.graph))
+
+    def trained(self, trial: Trial, loop: TrainingLoop) -> Trained:
+        """The candidate that a loop has trained."""
+        logits, options = loop.predict(self.graph.validation).logits, self.settings_of(trial).model
+        return Trained(trial, options, trained_method(loop), loop.history, loop.best, logits)
 
     def settings_of(self, trial: Trial) -> RunSettings:
         """The settings of a candidate."""
@@ -202,9 +204,10 @@ def train_all(train: Train, trials: Sequence[Trial]) -> list[Trained]:
     return trained
 
 
-def propagated(loop: TrainingLoop) -> PropagatedConfGCN:
-    """The model that a loop has trained."""
+def trained_method(loop: TrainingLoop) -> PropagatedConfGCN:
+    """The model that a loop has trained, without what it has kept of the graph."""
     assert isinstance(loop.method, PropagatedConfGCN)
+    loop.method.forget_inputs()
     return loop.method
 
 

@@ -146,9 +146,14 @@ class PropagatedConfGCN(InductiveMethod):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inputs": None}  # copied and pickled without what is kept of a graph
 
+    def forget_inputs(self) -> None:
+        """Free what is kept of a graph; it is computed again when it is needed."""
+        self._inputs = None
+
     def learn_influence_from(self, teacher: LearnedInfluence) -> None:
         """Use the influences that these label scores give; the teacher is not part of this model's weights."""
-        self.teacher, self._inputs = teacher, None
+        self.teacher = teacher
+        self.forget_inputs()
 
     def with_uniform_influence(self) -> PropagatedConfGCN:
         control = copy(self)  # shares the parameters

@@ -32,7 +32,7 @@ ALPHA, STEPS, WIDTH, KEPT = 0.5, 6, 32, 128
 COEFFICIENTS = [ALPHA * (1 - ALPHA) ** k for k in range(STEPS + 1)]
 ROWS = 2000  # measured of each version
 BLOCK = 500  # rows that scipy multiplies together
-BATCH, RATE = 205, 0.5  # rows of a training step, of which half of the entries are dropped
+BATCH, VIEW_SIZE = 205, 16  # rows of a training step, and nodes that are drawn from each
 NODES, DEGREE, FEATURES, FEATURES_OF_NODE = 100_000, 6, 1000, 20  # of the random graph
 REPEATS, WHOLE_REPEATS = 7, 3
 VERSIONS = ("compiled", "pure", "scipy")
@@ -79,7 +79,7 @@ def measured(adjacency: SparseStructure, features: SparseMatrix) -> dict[str, An
             WHOLE_REPEATS,
         )
         table = PropagationRows.build(adjacency, values, COEFFICIENTS, width=WIDTH, kept=KEPT)
-    batch = table.of(torch.randperm(len(table.indices))[:BATCH]).view(RATE)
+    batch = table.of(torch.randperm(len(table.indices))[:BATCH]).view(VIEW_SIZE)
     x = features.to_scipy()
     sums: dict[str, Callable[[], object]] = {
         "compiled": lambda: sums_of(compiled, features, batch),

@@ -19,7 +19,8 @@ from reproduction.summaries import mean_and_std, paired_t, values_by_seed
 NOTE = (
     "The candidates of one search are trained with uniform influence, and the chosen ones again with the influence "
     "that these teach. Three results are made of them: *uniform* and *learned* use one influence only, *chosen* is the "
-    "default, which falls back to uniform influence where learned influence does not lower the held-out log loss. All "
+    "default, which falls back to uniform influence where learned influence is not better on held-out labels by more "
+    "than a standard error. All "
     "validation labels are used for choosing (`held_out=whole`). The log loss is that of probabilities after "
     "temperature scaling on the validation nodes. *Mixed* graphs have additional random edges between classes, half as "
     "many as the original edges. Differences are paired by seed or split, with a t interval."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from confgcn.evaluation.metrics import log_loss
 from confgcn.graph import Graph
 from confgcn.runs.run import finite_prediction
 from confgcn.runs.search import (
@@ -16,7 +17,6 @@ from confgcn.runs.search import (
     Trial,
     calibrated,
     combined,
-    log_loss,
 )
 from confgcn.runs.settings import RunSettings
 from confgcn.training.callbacks import Callback

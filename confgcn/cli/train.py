@@ -53,7 +53,7 @@ def train(
         Literal["chosen", "learned", "agreement", "distance", "uniform"] | None,
         typer.Option(
             help="ConfGCN only: weights of the neighbours. Default preset: learned where it predicts held-out labels "
-            "better (chosen), always learned, or uniform. Other presets: agreement, distance, or uniform."
+            "clearly better (chosen), always learned, or uniform. Other presets: agreement, distance, or uniform."
         ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs, instead of the preset's.")] = None,

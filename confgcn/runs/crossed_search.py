@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from confgcn.confidence.calibration import stratified_folds
+from confgcn.evaluation.metrics import log_loss
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
 from confgcn.runs.cross_validation import FOLDS, cross_fit
@@ -23,7 +24,6 @@ from confgcn.runs.search import (
     calibrated,
     chosen_shares,
     combined,
-    log_loss,
     train_all,
     trained_method,
 )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from confgcn.evaluation.logit_scaling import fit_logit_scaling
-from confgcn.evaluation.metrics import total_log_loss
+from confgcn.evaluation.metrics import log_loss
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
 from confgcn.models.base import Prediction
@@ -129,7 +129,8 @@ class Search:
         first = len(self.settings.candidates)
         retrained = [teacher.trial.candidate for teacher in teachers if teacher.method.uses_influence]
         total = first + len(retrained)
-        learned = train_all(train, [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)])
+        trials = [Trial(first + i, total, each, "learned") for i, each in enumerate(retrained)]
+        learned = those_that_converge(train, trials)[0]
         return TrainedCandidates(uniform, shares, learned)
 
     def combine(self, candidates: TrainedCandidates, influence: Influence) -> SearchResult:
@@ -193,15 +194,21 @@ class Search:
 
 def train_all(train: Train, trials: Sequence[Trial]) -> list[Trained]:
     """Those that do not diverge; the last error where all do."""
+    trained, error = those_that_converge(train, trials)
+    if error is not None and not trained:
+        raise error
+    return trained
+
+
+def those_that_converge(train: Train, trials: Sequence[Trial]) -> tuple[list[Trained], DivergedError | None]:
+    """Those that do not diverge, and the last error."""
     trained, last = [], None
     for trial in trials:
         try:
             trained.append(train(trial))
         except DivergedError as error:
             last = error
-    if last is not None and not trained:
-        raise last
-    return trained
+    return trained, last
 
 
 def trained_method(loop: TrainingLoop) -> PropagatedConfGCN:
@@ -242,7 +249,9 @@ def combined(
 def _is_clearly_better(
     trained: Sequence[Trained], shares: Mapping[int, float], others: Mapping[int, float], labels: Tensor
 ) -> bool:
-    """Does the consensus of these shares predict the labels clearly better than that of the others?"""
+    """Does the consensus of these shares predict the labels better than that of the others by a standard error?"""
+    if len(labels) < 2:  # no standard error
+        return False
     probabilities = [calibrated(result.logits, labels) for result in trained]
     losses, other = (label_losses(consensus(probabilities, each), labels) for each in (shares, others))
     gain, error = mean_and_error(other - losses)
@@ -258,12 +267,6 @@ def chosen_shares(trained: Sequence[Trained], labels: Tensor, among: Iterable[in
 def calibrated(logits: Tensor, labels: Tensor) -> Tensor:
     """Probabilities with the temperature and the offsets that suit these labels best, (n, C)."""
     return fit_logit_scaling(logits, labels).log_probabilities(logits).exp()
-
-
-def log_loss(probabilities: Tensor, labels: Tensor) -> float:
-    """The mean log loss of probabilities (n, C)."""
-    smallest = torch.finfo(probabilities.dtype).tiny
-    return total_log_loss(probabilities.clamp(min=smallest).log(), labels) / len(labels)
 
 
 def greedy_shares(probabilities: Sequence[Tensor], labels: Tensor, among: Sequence[int]) -> dict[int, float]:

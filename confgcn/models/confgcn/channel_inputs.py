@@ -39,7 +39,7 @@ class ChannelInputs:
     labels: tuple[Tensor, ...]
     unit_length: bool
     graph: ref[Graph]
-    _kept: dict[int, tuple[Tensor, list[Block]]] = field(default_factory=dict, init=False)
+    _kept: list[tuple[Tensor, list[Block]]] = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, model: PropagatedConfGCN, graph: Graph) -> ChannelInputs:
@@ -60,17 +60,25 @@ class ChannelInputs:
         """The channels of these nodes from whole rows."""
         return self.channels(nodes, lambda table: table.normalised())
 
-    def kept(self, nodes: Tensor) -> list[Block]:
-        """The same, kept for the next call with the same tensor: training and validation nodes are used many times."""
-        if id(nodes) not in self._kept:
-            self._kept[id(nodes)] = nodes, self.whole(nodes)
-        return self._kept[id(nodes)][1]
+    def kept(self, nodes: Tensor) -> list[Block] | None:
+        """The channels of the training or the validation nodes from whole rows, kept: they are used in many steps.
 
-    def can_keep(self, nodes: Tensor) -> bool:
-        """Are the channels of these nodes kept, or small enough to be kept with those that are?"""
+        None for other nodes, and where the channels would be too large.
+        """
+        for known, channels in self._kept:
+            if known is nodes:
+                return channels
+        if not self._can_keep(nodes):
+            return None
+        self._kept.append((nodes, self.whole(nodes)))
+        return self._kept[-1][1]
+
+    def _can_keep(self, nodes: Tensor) -> bool:
+        graph = self.graph()
+        if graph is None or (nodes is not graph.train and nodes is not graph.validation):
+            return False
         columns = len(self.tables) * self.features.shape[1] + sum(labels.shape[1] for labels in self.labels)
-        num_kept = sum(len(known) for known, _ in self._kept.values())
-        return id(nodes) in self._kept or (num_kept + len(nodes)) * columns <= MOST_KEPT
+        return (sum(len(known) for known, _ in self._kept) + len(nodes)) * columns <= MOST_KEPT
 
     def channels(self, nodes: Tensor, rows: Callable[[PropagationRows], PropagationRows]) -> list[Block]:
         """The channels of these nodes, from their rows as ``rows`` changes them."""

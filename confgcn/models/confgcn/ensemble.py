@@ -108,10 +108,6 @@ class PropagatedEnsemble(InductiveMethod):
         scaling = self.inverse_temperatures.tolist(), list(self.offsets)
         return type(self).of(controls, options, self.shares.tolist(), *scaling)
 
-    @property
-    def reach(self) -> int:
-        return max(member.reach for member in self._members())
-
 
 def _teach_again(ensemble: PropagatedEnsemble, _: object) -> None:
     """Influences follow the weights that were loaded."""

@@ -43,8 +43,7 @@ def far_label_channel(graph: Graph) -> Tensor:
     does not return to it by any path.
     """
     labels, far = _known_labels(graph), _far_walk(graph, _known_labels(graph))
-    for number in range(FOLDS):
-        fold = graph.train[number::FOLDS]
+    for fold in _folds(graph):
         far[fold] = _far_walk(graph, labels.index_fill(0, fold, 0.0))[fold]
     return torch.cat(_distribution(far), dim=1).to(feature_type(graph))
 
@@ -72,10 +71,18 @@ def far_label_row(graph: Graph, node: int) -> PropagationRows:
     return _labelled_row(graph, node, nodes, total[nodes])
 
 
+def _folds(graph: Graph) -> list[Tensor]:
+    """The training nodes in random folds, always the same.
+
+    Nodes can be listed in the order of their labels, again and again: folds of every fifth node would then be classes.
+    """
+    shuffled = torch.randperm(len(graph.train), generator=torch.Generator().manual_seed(0)).to(graph.device)
+    return [graph.train[shuffled[number::FOLDS]] for number in range(FOLDS)]
+
+
 def _same_fold(graph: Graph, node: int) -> Tensor:
     """The training nodes whose labels a training node does not see; none for other nodes."""
-    positions = (graph.train == node).nonzero()
-    return graph.train[int(positions[0]) % FOLDS :: FOLDS] if len(positions) else graph.train[:0]
+    return next((fold for fold in _folds(graph) if bool((fold == node).any())), graph.train[:0])
 
 
 def label_rows(graph: Graph, node: int) -> tuple[PropagationRows, PropagationRows]:
@@ -128,7 +135,7 @@ def _columns(first: Tensor, second: Tensor, degrees: Tensor) -> Tensor:
 
 
 def _exact(values: Tensor) -> Tensor:
-    """Multiples of 2^-26, as sums of whose products double precision is exact: no trace of a label remains."""
+    """Rounded to multiples of 2^-26: double precision adds and subtracts their products without an error."""
     return (values.double() * 2**26).round() / 2**26
 
 

@@ -28,7 +28,8 @@ class LearnedInfluence:
     compatibility H (``compatibility``); s is the probability that the edge is not a random one, if half of all edges
     are. r is the random walk that follows edges in proportion to s (``propagation``). Where edges join different
     labels, a neighbour of another label has a high score. As a source u, a training node has its label as scores; as
-    the target v its label is not used, as it would not be known of other nodes.
+    the target v it has those of the models, as other nodes do. Walks that return to it still depend on its label a
+    little.
     """
 
     def __init__(self, models: Sequence[AbstractMethod]) -> None:

@@ -10,12 +10,11 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from confgcn.exceptions import check_choice
+from confgcn.exceptions import UsageError, check_choice
 from confgcn.graph import Graph
 from confgcn.models.base import Contributions, InductiveMethod, LossTerm, Prediction, Shape, objective, require
 from confgcn.models.confgcn.channel_inputs import HOPS, ChannelInputs
 from confgcn.models.confgcn.channel_network import ChannelNetwork, Normalise
-from confgcn.models.confgcn.label_channel import FAR_STEPS
 from confgcn.models.confgcn.learned_influence import LearnedInfluence
 from confgcn.models.confgcn.propagation import Propagation, feature_type, uniform_propagation
 from confgcn.models.confgcn.row_contributions import Member, row_contributions
@@ -65,9 +64,9 @@ class PropagatedConfGCN(InductiveMethod):
     .. math:: \bar{Y}_v = \frac{1}{M} \sum_m \hat{Y}_v^{(m)}, \qquad
               \tilde{Y}_{vc} = \frac{\bar{Y}_{vc}^{1/T}}{\sum_{c'} \bar{Y}_{vc'}^{1/T}}
 
-    Quantities in brackets are held fixed; :math:`\lambda` rises from zero over the first steps. Of the paper's five
-    terms :math:`L_{cross}` and :math:`L_{const}` are left: label scores and precisions follow from the prediction, so
-    that the other three have no parameters to train.
+    :math:`\theta = \min(2/C, 0.75)`. Quantities in brackets are held fixed; :math:`\lambda` rises from zero over
+    the first steps. Of the paper's five terms :math:`L_{cross}` and :math:`L_{const}` are left: label scores and
+    precisions follow from the prediction, so that the other three have no parameters to train.
 
     Args:
         channels, label_channel: the inputs of the network.
@@ -161,6 +160,11 @@ class PropagatedConfGCN(InductiveMethod):
         return control
 
     def setup(self, graph: Graph) -> None:
+        if self.influence == "learned" and self.teacher is None:
+            raise UsageError(
+                "influence = 'learned': expected models to learn it from, got none; a search with "
+                "validation labels has them (search = true), or call learn_influence_from"
+            )
         inputs = self.inputs(graph)
         rows = torch.randperm(graph.num_nodes)[:MEASURED_ROWS]
         self.network.measure_columns(inputs.whole(rows))
@@ -181,10 +185,13 @@ class PropagatedConfGCN(InductiveMethod):
         if self.training:
             return self.random_views(graph)
         inputs = self.inputs(graph)
-        if nodes is not None and inputs.can_keep(nodes):
-            return Prediction(self.network(inputs.kept(nodes)), nodes=nodes)
-        positions = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
-        logits = [self.network(inputs.whole(block)) for block in positions.split(BLOCK_ROWS)]
+        kept = None if nodes is None else inputs.kept(nodes)
+        if kept is None:
+            positions = torch.arange(graph.num_nodes, device=graph.device) if nodes is None else nodes
+            logits = [self.network(inputs.whole(block)) for block in positions.split(BLOCK_ROWS)]
+        else:
+            places = torch.arange(kept[0].shape[0], device=graph.device)
+            logits = [self.network([rows_of(channel, block) for channel in kept]) for block in places.split(BLOCK_ROWS)]
         prediction = Prediction(torch.cat(logits), nodes=nodes)
         return prediction if nodes is not None else self.with_confidences(graph, prediction)
 
@@ -196,10 +203,10 @@ class PropagatedConfGCN(InductiveMethod):
         if self.lambda_const:
             nodes = torch.cat([nodes, self._unlabelled(graph)])
             views = torch.stack([self.network(inputs.views(nodes, self.view_size)) for _ in range(VIEWS)])
-        elif self.view_size or not inputs.can_keep(graph.train):
-            views = self.network(inputs.views(nodes, self.view_size))[None]
+        elif not self.view_size and (kept := inputs.kept(graph.train)) is not None:
+            views = self.network([rows_of(channel, drawn) for channel in kept])[None]
         else:
-            views = self.network([rows_of(channel, drawn) for channel in inputs.kept(graph.train)])[None]
+            views = self.network(inputs.views(nodes, self.view_size))[None]
         return Prediction(views.mean(0), nodes=nodes, views=views)
 
     def _unlabelled(self, graph: Graph) -> Tensor:
@@ -245,11 +252,6 @@ class PropagatedConfGCN(InductiveMethod):
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         return [{"params": list(self.network.parameters()), "weight_decay": self.weight_decay}]
-
-    @property
-    def reach(self) -> int:
-        near = 2 if self.label_channel else 0
-        return {"summed": self.order, "apart": max(HOPS), "own": near, "labels": FAR_STEPS}[self.channels]
 
 
 def consensus_loss(views: Tensor, sharpening: float) -> Tensor:

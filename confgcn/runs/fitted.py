@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from confgcn.evaluation.metrics import accuracy
+from confgcn.exceptions import UsageError
 from confgcn.graph import Graph
 from confgcn.io.memory import check_memory
 from confgcn.models.base import AbstractMethod, Prediction
@@ -79,6 +80,15 @@ def fit_by_search(
         logits = prediction.logits[graph.validation]
         best = {**best, "validation_accuracy": accuracy(logits, graph.labels[graph.validation])}
     return Fitted(result.method, prediction, result.history, best, result.held_out, result.record)
+
+
+def check_influence(settings: RunSettings, *, searching: bool) -> None:
+    """Refuse learned influence where no search trains the models to learn it from, before anything is written."""
+    if settings.model.get("influence") == "learned" and not searching:
+        raise UsageError(
+            "influence = 'learned': it is learned from the models of a search, and here one model is trained; search "
+            "with held-out labels to choose by (search = true), or use influence = 'uniform'"
+        )
 
 
 def check_memory_of_methods(graph: Graph, settings: RunSettings) -> None:

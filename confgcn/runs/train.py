@@ -21,7 +21,15 @@ from confgcn.runs import saved
 from confgcn.runs.cross_validation import CrossFit, check_fittable, cross_fit, needs_cross_fitting
 from confgcn.runs.directory import RunDirectory, claimed, free_directory, refuse_link
 from confgcn.runs.features_alone import features_alone
-from confgcn.runs.fitted import WITHOUT_VALIDATION, Fitted, Notify, check_memory_of_methods, fit_by_search, searches
+from confgcn.runs.fitted import (
+    WITHOUT_VALIDATION,
+    Fitted,
+    Notify,
+    check_influence,
+    check_memory_of_methods,
+    fit_by_search,
+    searches,
+)
 from confgcn.runs.held_out import held_out_record
 from confgcn.runs.records import read_metrics
 from confgcn.runs.request import RunRequest, run_config, settings_notices
@@ -44,7 +52,9 @@ def train(request: RunRequest, *, notify: Notify, callbacks: Sequence[Callback] 
     settings = request.settings()
     graphs = graphs_of_runs(request)
     first = next(graphs)  # all input is checked before anything is written
-    check_fittable(settings.data.perturb(first, seed=request.seed), settings)
+    perturbed = settings.data.perturb(first, seed=request.seed)
+    check_fittable(perturbed, settings)
+    check_influence(settings, searching=searches(perturbed, settings))
     if kernels.active_name() == "pure":
         notify(f"kernels: {kernels.describe()}")
     check_memory_of_methods(first, settings)
@@ -158,6 +168,7 @@ def fit_in_memory(
     started, seed = time.monotonic(), config["seed"]
     prepared = settings.data.prepare(graph, seed=seed)
     check_fittable(prepared, settings)
+    check_influence(settings, searching=searches(prepared, settings))
     check_memory_of_methods(prepared, settings)
     if searches(prepared, settings):
         fitted = fit_by_search(prepared, settings, callbacks, seed=seed, notify=notify)

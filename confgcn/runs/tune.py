@@ -17,7 +17,7 @@ from confgcn.graph import Graph
 from confgcn.io.signals import StopRequest, stop_request
 from confgcn.io.threads import computing_with
 from confgcn.io.toml import read_toml
-from confgcn.runs.fitted import Notify
+from confgcn.runs.fitted import Notify, check_influence
 from confgcn.runs.graph_input import in_memory
 from confgcn.runs.request import RunRequest
 from confgcn.runs.settings import RunSettings
@@ -96,7 +96,7 @@ def _check_ranges(request: RunRequest, ranges: dict[str, Any]) -> None:
         raise UsageError("search: tune trains one model with each choice of settings; leave it out")
     for name, spec in ranges.items():
         for value in _extremes(name, spec):
-            replace(request, overrides={name: value}).settings()
+            check_influence(replace(request, overrides={name: value}).settings(), searching=False)
 
 
 def _extremes(name: str, spec: Any) -> list[Any]:

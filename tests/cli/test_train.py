@@ -93,6 +93,17 @@ def test_unknown_kernels_are_refused_before_anything_is_written(new_command: Com
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("seeds", ["1", "2"])
+def test_learned_influence_without_a_search_is_refused_before_anything_is_written(
+    command: Command, tmp_path: Path, seeds: str
+) -> None:
+    words = ("--set", "search=false", "--influence", "learned", "--seeds", seeds, "--out", "run")
+    result = command(*QUICK, *words)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "error: influence = 'learned': it is learned from the models of a search" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_settings_file_is_parsed_as_data(command: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("!!python/object/apply:os.system ['touch canary']")
     result = command("train", "demo", "--settings", "bad.toml")

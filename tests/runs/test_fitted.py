@@ -11,7 +11,7 @@ from confgcn.exceptions import ResourceError, UsageError
 from confgcn.graph import Graph
 from confgcn.io import memory
 from confgcn.models.confgcn.propagated import PropagatedConfGCN
-from confgcn.runs.fitted import check_memory_of_methods, fit_by_search, searches
+from confgcn.runs.fitted import check_influence, check_memory_of_methods, fit_by_search, searches
 from confgcn.runs.request import RunRequest, run_config
 from confgcn.runs.settings import Candidate, RunSettings, make_method, resolve
 from confgcn.runs.train import fit_in_memory
@@ -55,6 +55,25 @@ def test_a_candidate_with_wrong_settings_is_refused(small_graph: Graph) -> None:
     wrong = replace(settings(), candidates=(Candidate("wrong", {"order": -1}),))
     with pytest.raises(UsageError, match="candidate wrong"):
         check_memory_of_methods(small_graph, wrong)
+
+
+def test_learned_influence_is_refused_where_no_search_trains_models_to_learn_it_from() -> None:
+    check_influence(settings(influence="learned"), searching=True)
+    for influence in ("chosen", "uniform"):
+        check_influence(settings(influence=influence), searching=False)
+    check_influence(resolve("gcn", "reference", "cora", {}), searching=False)
+    with pytest.raises(UsageError, match=r"influence = 'learned'.*one model is trained.*search = true"):
+        check_influence(settings(influence="learned"), searching=False)
+
+
+@pytest.mark.parametrize("reason", [{"search": False}, {"select": "last", "stop": "never"}], ids=str)
+def test_one_model_with_learned_influence_is_not_trained_in_memory(
+    small_graph: Graph, reason: dict[str, object]
+) -> None:
+    unsplit = replace(small_graph, validation=small_graph.validation[:0])
+    request = RunRequest(unsplit, preset="propagated", overrides={"epochs": 2, "influence": "learned", **reason})
+    with pytest.raises(UsageError, match="one model is trained"):
+        fit_in_memory(unsplit, request.settings(), run_config(request), notify=[].append)
 
 
 def test_a_search_needs_labels_to_choose_by(small_graph: Graph) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,8 @@ from torch import Tensor
 from confgcn.evaluation.logit_scaling import fit_logit_scaling
 from confgcn.exceptions import DivergedError
 from confgcn.graph import Graph
-from confgcn.runs.search import Influence, Search, SearchResult, Trained, Trial, greedy_shares, train_all
+from confgcn.runs.result_notices import label_losses, mean_and_error
+from confgcn.runs.search import Influence, Search, SearchResult, Trained, Trial, calibrated, greedy_shares, train_all
 from confgcn.runs.settings import Candidate, RunSettings, resolve
 
 OWN = Candidate("own", {"channels": "own"})
@@ -81,15 +82,18 @@ def test_the_display_counts_candidates_and_names_their_influence() -> None:
 
 def searched(graph: Graph, influence: str, confidence: Mapping[str, float]) -> SearchResult:
     """Of untrained models that predict every label correctly with this confidence, by the name of their trial."""
+    right = torch.nn.functional.one_hot(graph.labels[graph.validation], graph.num_classes).float()
+    right[0] = right[0].roll(1)  # one error: otherwise every temperature would be zero
+    return searched_among(graph, influence, lambda trial: _noisy(right * confidence[trial.name]))
+
+
+def searched_among(graph: Graph, influence: str, logits: Callable[[Trial], Tensor]) -> SearchResult:
+    """Of untrained models with these logits of the validation nodes."""
     search = Search(graph, settings_with(SUMMED, OWN, influence=influence), seed=0)
-    labels = graph.labels[graph.validation]
 
     def train(trial: Trial) -> Trained:
-        settings = search.settings_of(trial)
-        right = torch.nn.functional.one_hot(labels, graph.num_classes).float()
-        right[0] = right[0].roll(1)  # one error: otherwise every temperature would be zero
-        logits = right * confidence[trial.name]
-        return Trained(trial, settings.model, search.new_method(trial, settings), [], {"epoch": 1}, _noisy(logits))
+        settings, found = search.settings_of(trial), logits(trial)
+        return Trained(trial, settings.model, search.new_method(trial, settings), [], {"epoch": 1}, found)
 
     return search.run(train)
 
@@ -117,6 +121,64 @@ def test_learned_influence_is_chosen_where_it_is_better(small_graph: Graph) -> N
     assert influence["log_loss"] < influence["log_loss_uniform"]
     assert [member.influence for member in found.method.members] == ["uniform", "learned"]
     assert found.method.shares.tolist() == [0.0, 1.0]  # the first one only teaches
+
+
+@pytest.mark.parametrize(("worse", "size", "is_used"), [(3, 2.0, False), (2, 1.0, True)])
+def test_learned_influence_is_used_where_it_is_better_by_a_standard_error(
+    small_graph: Graph, worse: int, size: float, is_used: bool
+) -> None:
+    """It predicts five labels better and some worse, by so much."""
+    labels = small_graph.labels[small_graph.validation]
+    signal = torch.nn.functional.one_hot(labels, small_graph.num_classes).float()
+    signal[0] = signal[0].roll(1)
+    uniform, own = _noisy(3.0 * signal), _noisy(signal)
+    learned, changes = uniform.clone(), torch.tensor([size] * 5 + [-size] * worse)
+    nodes = torch.arange(1, 1 + len(changes))
+    learned[nodes, labels[nodes]] += changes
+    losses, others = (label_losses(calibrated(logits, labels), labels) for logits in (learned, uniform))
+    gain, error = mean_and_error(others - losses)
+    assert gain > 0
+    assert (gain > error) is is_used
+
+    def logits(trial: Trial) -> Tensor:
+        return learned if trial.influence == "learned" else {"summed": uniform, "own": own}[trial.name]
+
+    found = searched_among(small_graph, "chosen", logits)
+    assert found.record["influence"]["tried"]
+    assert found.record["influence"]["learned_share"] == float(is_used)
+    assert [member.influence for member in found.method.members] == ["uniform", *["learned"] * is_used]
+    forced = searched_among(small_graph, "learned", logits).record["influence"]
+    assert forced["log_loss"] < forced["log_loss_uniform"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_validation_label_has_no_standard_error_and_no_warning(small_graph: Graph) -> None:
+    graph = replace(small_graph, validation=small_graph.validation[:1])
+    found = searched(graph, "chosen", {"summed": 3.0, "own": 1.0, "summed, learned influence": 6.0})
+    assert found.record["influence"]["learned_share"] == 0.0
+    assert {member.influence for member in found.method.members} == {"uniform"}
+
+
+@pytest.mark.parametrize("influence", ["chosen", "learned"])
+def test_a_search_whose_retrainings_all_diverge_ends_with_the_uniform_consensus(
+    small_graph: Graph, influence: str
+) -> None:
+    confidence, diverged = {"summed": 3.0, "own": 1.0}, []
+    labels = small_graph.labels[small_graph.validation]
+
+    def logits(trial: Trial) -> Tensor:
+        if trial.influence == "learned":
+            diverged.append(trial.name)
+            raise DivergedError("training diverged")
+        signal = torch.nn.functional.one_hot(labels, small_graph.num_classes).float()
+        return _noisy(signal * confidence[trial.name])
+
+    found = searched_among(small_graph, influence, logits)
+    assert diverged == ["summed, learned influence"]
+    expected = searched_among(small_graph, "uniform", logits)
+    assert found.record == expected.record
+    assert found.method.shares.tolist() == expected.method.shares.tolist()
+    assert {member.influence for member in found.method.members} == {"uniform"}
 
 
 def test_a_model_that_did_not_teach_is_not_combined_with_those_that_were_taught(

@@ -91,6 +91,13 @@ def test_a_space_that_cannot_be_searched_is_refused_before_anything_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["space.toml"]
 
 
+def test_learned_influence_cannot_be_tuned_and_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "space.toml").write_text('influence = ["uniform", "learned"]\nepochs = [1]')
+    with pytest.raises(UsageError, match=r"space\.toml: influence = 'learned'.*one model is trained"):
+        search(RunRequest("demo"), space=tmp_path / "space.toml", storage=tmp_path / "s.db", trials=1, notify=print)
+    assert [path.name for path in tmp_path.iterdir()] == ["space.toml"]
+
+
 def test_whole_ends_give_whole_numbers_and_odd_names_one_file(tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text("hidden_dim = { low = 4, high = 8, log = false }\nepochs = [1]")
     storage = tmp_path / "a?b c.db"

@@ -39,7 +39,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def star(*, sparse: bool = False) -> Graph:
     features = sp.csr_matrix(FEATURES) if sparse else FEATURES
-    return Graph.build(EDGES, features, [0, 1, 0, 1, 0], train=[0, 1]).training_view()
+    return Graph.build(EDGES, features, [0, 1, 0, 1, 0], train=[0, 1], validation=[2, 3, 4]).training_view()
 
 
 def inputs_of(graph: Graph, **options: Any) -> ChannelInputs:
@@ -185,32 +185,45 @@ def counted_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_kept_channels_are_those_of_whole_rows(options: dict[str, Any]) -> None:
-    inputs = inputs_of(star(), **options)
-    torch.testing.assert_close(inputs.kept(NODES), inputs.whole(NODES), atol=0.0, rtol=0.0)
+    graph = star()
+    inputs = inputs_of(graph, **options)
+    for nodes in (graph.train, graph.validation):
+        torch.testing.assert_close(inputs.kept(nodes), inputs.whole(nodes), atol=0.0, rtol=0.0)
 
 
-def test_kept_channels_are_computed_once_for_each_tensor_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs, others = inputs_of(star(), order=1), torch.tensor([4, 0])
+def test_channels_of_training_and_of_validation_nodes_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = star()
+    inputs = inputs_of(graph, order=1)
     read = counted_rows(monkeypatch)
-    first, second = inputs.kept(NODES), inputs.kept(others)
-    assert inputs.kept(NODES) is first
-    assert inputs.kept(others) is second
-    assert read == [3, 2]
-    torch.testing.assert_close(second, inputs.whole(others))
+    first, second = inputs.kept(graph.train), inputs.kept(graph.validation)
+    assert inputs.kept(graph.train) is first
+    assert inputs.kept(graph.validation) is second
+    assert read == [2, 3]
 
 
-def test_nodes_of_kept_channels_are_not_mistaken_for_new_ones_at_the_same_address() -> None:
-    inputs = inputs_of(star(), channels="own")
-    for node in range(5):
-        (channel,) = as_dense(inputs.kept(torch.tensor([node])))  # no other reference to the tensor
-        assert channel[0].tolist() == FEATURES[node].tolist()
+def test_channels_of_other_nodes_are_not_kept(options: dict[str, Any]) -> None:
+    graph = star()
+    inputs = inputs_of(graph, **options)
+    for nodes in (NODES, graph.train.clone(), graph.validation[:], graph.test):
+        assert inputs.kept(nodes) is None
+    assert inputs._kept == []
+
+
+def test_nothing_is_kept_of_a_graph_that_is_gone() -> None:
+    graph = star()
+    inputs, nodes = inputs_of(graph, channels="own"), graph.train
+    del graph
+    assert inputs.graph() is None
+    assert inputs.kept(nodes) is None
 
 
 def test_channels_of_other_inputs_are_not_taken_for_kept_ones() -> None:
-    inputs = inputs_of(star(), channels="own")
-    inputs.kept(NODES)
-    (channel,) = as_dense(replace(inputs, features=2 * inputs.features).kept(NODES))
-    assert channel.tolist() == (2 * FEATURES[NODES]).tolist()
+    graph = star()
+    inputs = inputs_of(graph, channels="own")
+    inputs.kept(graph.validation)
+    found = replace(inputs, features=2 * inputs.features).kept(graph.validation)
+    assert found is not None
+    assert as_dense(found)[0].tolist() == (2 * FEATURES[graph.validation]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -218,17 +231,20 @@ def test_channels_of_other_inputs_are_not_taken_for_kept_ones() -> None:
     [("summed", 3), ("apart", 9), ("own", 3), ("labels", 7 + 3), ("apart with labels", 9 + 7)],
 )
 def test_channels_are_kept_up_to_a_number_of_numbers(kind: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs = inputs_of(star(), **KINDS[kind])
-    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 3 * columns)
-    assert inputs.can_keep(NODES)
+    graph = star()
+    inputs = inputs_of(graph, **KINDS[kind])
     monkeypatch.setattr(channel_inputs, "MOST_KEPT", 3 * columns - 1)
-    assert not inputs.can_keep(NODES)
+    assert inputs.kept(graph.validation) is None
+    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 3 * columns)
+    assert inputs.kept(graph.validation) is not None
 
 
 def test_the_bound_is_of_all_kept_channels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = star()
+    inputs = inputs_of(graph, channels="own")
+    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 5 * 3 - 1)
+    assert inputs.kept(graph.validation) is not None
+    assert inputs.kept(graph.train) is None
+    assert inputs.kept(graph.validation) is not None  # kept already
     monkeypatch.setattr(channel_inputs, "MOST_KEPT", 5 * 3)
-    inputs = inputs_of(star(), channels="own")
-    inputs.kept(NODES)
-    assert inputs.can_keep(NODES)  # kept already
-    assert inputs.can_keep(torch.tensor([0, 4]))
-    assert not inputs.can_keep(NODES.clone())
+    assert inputs.kept(graph.train) is not None

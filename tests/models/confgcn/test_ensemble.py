@@ -127,7 +127,6 @@ def test_new_members_have_equal_shares_and_unchanged_logits(small_graph: Graph) 
     assert (ensemble.shares.tolist(), ensemble.inverse_temperatures.tolist()) == ([0.5, 0.5], [1.0, 1.0])
     assert ensemble.offsets.tolist() == [[0.0] * 4] * 2
     assert ensemble.member_options == [UNIFORM, OTHER]
-    assert ensemble.reach == max(member.reach for member in ensemble.members)
 
 
 def test_an_ensemble_is_not_trained(small_graph: Graph) -> None:

@@ -105,16 +105,41 @@ def test_the_far_channel_is_the_distribution_and_the_share_of_the_labels_that_a_
 
 
 def test_a_training_node_sees_the_labels_of_other_folds_through_the_far_channel() -> None:
-    leaves = list(range(1, 7))  # of node 0; the first and the last are in one fold
+    leaves = list(range(1, 7))  # of node 0; the third and the fifth are in one fold
     graph = Graph.build([(0, leaf) for leaf in leaves], np.eye(7), [0, 0, 1, 1, 1, 0, 1], train=leaves).training_view()
     channel = far_label_channel(graph)
     assert channel[0].tolist() == pytest.approx([2 / 6, 4 / 6, ODD])
-    assert channel[1].tolist() == pytest.approx([1 / 4, 3 / 4, EVEN * 4 / 6])  # of leaves 2, 3, 4 and 5
-    assert torch.equal(channel[6], channel[1])
+    assert channel[3].tolist() == pytest.approx([1 / 4, 3 / 4, EVEN * 4 / 6])  # of leaves 1, 2, 4 and 6
+    assert torch.equal(channel[5], channel[3])
     assert channel[2].tolist() == pytest.approx([2 / 5, 3 / 5, EVEN * 5 / 6])
-    row = far_label_row(graph, 1)
-    assert row.indices[0].tolist() == [2, 3, 4, 5, 1]
+    row = far_label_row(graph, 3)
+    assert row.indices[0].tolist() == [1, 2, 4, 6, 3]
     assert row.weights[0].tolist() == pytest.approx([EVEN / 6] * 4 + [0.0])
+
+
+def test_folds_are_always_the_same_and_leave_the_random_state_as_it_is() -> None:
+    graph = block_model(80, seed=0).training_view()
+    channel = far_label_channel(graph)
+    torch.manual_seed(99)
+    state = torch.get_rng_state()
+    assert torch.equal(far_label_channel(graph), channel)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_training_nodes_in_the_cyclic_order_of_their_labels_see_their_own_class() -> None:
+    """As validation nodes do; if a fold were every fifth node, it would be a class, and hidden from its nodes."""
+    graph = block_model(500, num_classes=FOLDS, mean_degree=6.0, per_class=30, seed=0)
+    of_classes = [graph.train[graph.train_labels == label] for label in range(FOLDS)]
+    cyclic = replace(graph, train=torch.stack(of_classes, dim=1).flatten()).training_view()
+    assert cyclic.train_labels[: 2 * FOLDS].tolist() == [*range(FOLDS)] * 2
+    shares = far_label_channel(cyclic)[:, :FOLDS]
+
+    def seen(nodes: torch.Tensor) -> float:
+        """How often the largest share is of the node's own class."""
+        return float((shares[nodes].argmax(dim=1) == graph.labels[nodes]).float().mean())
+
+    assert seen(graph.validation) > 0.7
+    assert seen(cyclic.train) > seen(graph.validation) - 0.1  # they see fewer labels: those of four folds
 
 
 def test_far_labels_count_by_the_weights_of_the_edges() -> None:

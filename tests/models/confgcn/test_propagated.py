@@ -43,6 +43,15 @@ def model_of(graph: Graph, **options: Any) -> PropagatedConfGCN:
     return model.eval()
 
 
+def taught_model(graph: Graph, teacher: PropagatedConfGCN) -> PropagatedConfGCN:
+    """With the weights of ``model_of``, and with the influence that the label scores of the teacher give."""
+    with seeded(0):
+        model = PropagatedConfGCN(Shape.of(graph), influence="learned")
+        model.learn_influence_from(LearnedInfluence([teacher]))
+        model.setup(graph.training_view())
+    return model.eval()
+
+
 def trained(graph: Graph, *, epochs: int = 20, **options: Any) -> TrainingLoop:
     with seeded(0):
         loop = TrainingLoop(PropagatedConfGCN(Shape.of(graph), **options), graph, Recipe(epochs=epochs, select="last"))
@@ -155,13 +164,26 @@ def test_some_nodes_are_predicted_as_among_all(small_graph: Graph, options: dict
 def test_nodes_whose_channels_are_too_large_to_keep_are_predicted_the_same(
     small_graph: Graph, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    graph = small_graph.training_view()
+    model = model_of(graph, **options)
+    expected = model.predict(graph, graph.validation).logits
+    assert len(model.inputs(graph)._kept) == 1
+    model.forget_inputs()
+    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 0)
+    monkeypatch.setattr(propagated, "BLOCK_ROWS", 7)
+    torch.testing.assert_close(model.predict(graph, graph.validation).logits, expected)
+    assert not model.inputs(graph)._kept
+
+
+def test_nodes_that_were_changed_in_place_are_predicted_anew(small_graph: Graph, options: dict[str, Any]) -> None:
     graph, nodes = small_graph.training_view(), torch.tensor([5, 0, 77])
     model = model_of(graph, **options)
-    expected = model.predict(graph, nodes).logits
-    monkeypatch.setattr(channel_inputs, "MOST_KEPT", 0)
-    monkeypatch.setattr(propagated, "BLOCK_ROWS", 2)
-    torch.testing.assert_close(model.predict(graph, nodes.clone()).logits, expected)
-    assert len(model.inputs(graph)._kept) == 1
+    before = model.predict(graph, nodes).logits
+    nodes.copy_(torch.tensor([9, 31, 2]))
+    found = model.predict(graph, nodes)
+    assert not torch.equal(found.logits, before)
+    torch.testing.assert_close(found.logits, model.predict(graph).logits[[9, 31, 2]])
+    assert not model.inputs(graph)._kept
 
 
 def test_blocks_of_rows_give_the_same_prediction(small_graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +192,22 @@ def test_blocks_of_rows_give_the_same_prediction(small_graph: Graph, monkeypatch
     whole = model.predict(graph).logits
     monkeypatch.setattr(propagated, "BLOCK_ROWS", 7)
     torch.testing.assert_close(model.predict(graph).logits, whole)
+
+
+@pytest.mark.parametrize("are_kept", [True, False])
+def test_the_network_receives_some_nodes_in_blocks_of_rows_too(
+    small_graph: Graph, options: dict[str, Any], are_kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = small_graph.training_view()
+    model = model_of(graph, **options)
+    expected = model.predict(graph).logits[graph.validation]
+    sizes: list[int] = []
+    model.network.register_forward_hook(lambda _, __, logits: sizes.append(len(logits)))
+    monkeypatch.setattr(propagated, "BLOCK_ROWS", 7)
+    nodes = graph.validation if are_kept else graph.validation.clone()
+    torch.testing.assert_close(model.predict(graph, nodes).logits, expected)
+    assert bool(model.inputs(graph)._kept) == are_kept
+    assert sizes == [7, 7, 7, 7, 2]
 
 
 def test_sparse_features_are_predicted_as_dense_ones(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
@@ -360,12 +398,15 @@ def test_no_input_is_out_of_date_after_a_change_of_the_graph(small_graph: Graph)
 
 def test_a_new_teacher_changes_the_rows(small_graph: Graph) -> None:
     graph = small_graph.training_view()
-    model = model_of(graph, influence="learned")
-    uniform = model.predict(graph)
-    model.learn_influence_from(LearnedInfluence([model_of(graph)]))
+    uniform, first, second = model_of(graph).predict(graph), model_of(graph), model_of(graph, channels="own")
+    model = taught_model(graph, first)
+    before = model.predict(graph)
+    model.learn_influence_from(LearnedInfluence([second]))
     learned = model.predict(graph)
-    assert not torch.equal(learned.influence, uniform.influence)
-    assert not torch.equal(learned.logits, uniform.logits)
+    for other in (uniform, before):
+        assert not torch.equal(learned.influence, other.influence)
+        assert not torch.equal(learned.logits, other.logits)
+    assert torch.equal(learned.logits, taught_model(graph, second).predict(graph).logits)
     control = model.with_uniform_influence().predict(graph)
     assert torch.equal(control.logits, uniform.logits)
     assert torch.equal(model.predict(graph).logits, learned.logits)  # the control does not change the model
@@ -389,9 +430,9 @@ def test_a_graph_is_freed_with_its_last_reference(options: dict[str, Any], each_
 @pytest.mark.parametrize("copied", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy])  # noqa: S301
 def test_copies_predict_the_same(small_graph: Graph, copied: Any) -> None:
     graph = small_graph.training_view()
-    model = model_of(graph, influence="learned")
-    model.learn_influence_from(LearnedInfluence([model_of(graph)]))
+    model = taught_model(graph, model_of(graph))
     expected = model.predict(graph).logits
+    assert not torch.equal(expected, model_of(graph).predict(graph).logits)
     assert torch.equal(copied(model).predict(graph).logits, expected)
 
 
@@ -404,9 +445,14 @@ def test_unknown_names_are_refused(six_nodes: Graph, option: str) -> None:
         PropagatedConfGCN(Shape.of(six_nodes), **{option: "typo"})
 
 
-def test_reach_is_the_longest_path_of_a_channel(six_nodes: Graph) -> None:
-    shape = Shape.of(six_nodes)
-    assert PropagatedConfGCN(shape, order=5).reach == 5
-    assert PropagatedConfGCN(shape, channels="apart").reach == 2
-    assert PropagatedConfGCN(shape, channels="own").reach == 0
-    assert PropagatedConfGCN(shape, channels="own", label_channel=True).reach == 2
+def test_learned_influence_needs_models_to_learn_from(small_graph: Graph) -> None:
+    with pytest.raises(UsageError, match="influence = 'learned': expected models to learn it from, got none"):
+        model_of(small_graph, influence="learned")
+    with pytest.raises(UsageError, match="learn_influence_from"):
+        trained(small_graph, epochs=1, influence="learned")
+
+
+def test_influence_to_choose_is_uniform_without_models_to_learn_from(small_graph: Graph) -> None:
+    graph = small_graph.training_view()
+    influence = model_of(graph, influence="chosen").predict(graph).influence
+    assert torch.equal(influence, uniform_propagation(graph).influence)
